@@ -1,0 +1,148 @@
+//! The only list of apps, and what an app is to those who start one by name: its options, and `train` and `evaluate`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// Every app, in the order `slackline apps` shows them.
+pub fn apps() -> &'static [&'static dyn App] {
+    &[]
+}
+
+/// The app of this name.
+pub fn find(name: &str) -> Option<&'static dyn App> {
+    apps().iter().copied().find(|app| app.name() == name)
+}
+
+/// An app that can be trained by name.
+pub trait App: Sync {
+    /// The name on the command line, such as `lasso`.
+    fn name(&self) -> &'static str;
+    /// One line: what it fits and how.
+    fn about(&self) -> &'static str;
+    /// What it can be told, beyond the options that every app has.
+    fn options(&self) -> &'static [OptionSpec];
+    /// Trains a model.
+    ///
+    /// # Errors
+    /// Bad data, bad options, or a run that could not go on.
+    fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error>;
+    /// Scores the trained model in `directory` (a run directory) on a data file: named metrics.
+    ///
+    /// # Errors
+    /// A missing or foreign model, or bad data.
+    fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error>;
+}
+
+/// One option of an app.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionSpec {
+    /// The long name without dashes, such as `lambda-ratio`; the key of the YAML file is the same.
+    pub name: &'static str,
+    /// What stands for the value in the help, such as `R`.
+    pub value: &'static str,
+    /// The default as the help shows it.
+    pub default: &'static str,
+    /// What it does and its range.
+    pub help: &'static str,
+}
+
+/// What a user asks for: the options that every app has, and the app's own as text.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The training data.
+    pub data: PathBuf,
+    /// Held-out data.
+    pub test: Option<PathBuf>,
+    /// How many workers compute.
+    pub workers: usize,
+    /// Every random number of the run comes from it.
+    pub seed: u64,
+    /// The consistency (`bsp`, `ssp:3`, `essp:3`, `async`); the app's own default where absent.
+    pub consistency: Option<String>,
+    /// The schedule (`fixed`, `shuffled`, `priority`, `dependency`, `rotation`); the app's own default where absent.
+    pub schedule: Option<String>,
+    /// The app's own options, by long name.
+    pub options: BTreeMap<String, String>,
+}
+
+/// Where a run tells how it goes, and where it is told to stop.
+pub struct Watch {
+    /// Called for everything worth telling, from one thread at a time.
+    pub tell: Box<dyn Fn(&News) + Send + Sync>,
+    /// Set from outside to stop the run at the next clock.
+    pub stop: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+/// Something worth telling while a run goes on.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum News {
+    /// A fact about the input, such as `57,034 rows x 54,782 columns, 3,816,296 non-zeros, 1-based`.
+    Fact(String),
+    /// Reading: bytes read and all bytes.
+    Loading {
+        /// Bytes of the file read so far.
+        read: u64,
+        /// Bytes of the file.
+        of: u64,
+    },
+    /// One evaluation of the objective.
+    Progress(Progress),
+}
+
+/// One evaluation: a line of `metrics.jsonl` and a step of the progress bar.
+#[derive(Debug, Clone, Default)]
+pub struct Progress {
+    /// Training time so far in seconds, evaluation not counted.
+    pub seconds: f64,
+    /// The smallest clock over the workers.
+    pub clock: u64,
+    /// Passes over the data so far.
+    pub epoch: f64,
+    /// The objective.
+    pub objective: f64,
+    /// The share of the run that is done, 0 to 1, where it is known.
+    pub done: Option<f64>,
+    /// Largest staleness of a read since the last evaluation, in clocks.
+    pub staleness: u64,
+    /// What else the app measures, by name.
+    pub metrics: Vec<(String, f64)>,
+}
+
+/// A finished run.
+#[derive(Debug, Clone, Default)]
+pub struct Trained {
+    /// The objective at the end.
+    pub objective: f64,
+    /// Clocks that every worker completed.
+    pub clocks: u64,
+    /// Seconds spent reading the data.
+    pub load_seconds: f64,
+    /// Seconds spent training, evaluation not counted.
+    pub train_seconds: f64,
+    /// Named results, such as `gap` or `test_rmse`.
+    pub metrics: BTreeMap<String, f64>,
+    /// The options as checked, defaults filled in.
+    pub config: serde_json::Map<String, serde_json::Value>,
+    /// One object per worker: steps, seconds computing, seconds waiting.
+    pub workers: Vec<serde_json::Value>,
+    /// Arrays of `model/`, by name without `.npy`.
+    pub arrays: Vec<(String, Array)>,
+    /// Text files of `model/`, by name, as lines.
+    pub texts: Vec<(String, Vec<String>)>,
+    /// Whether it was stopped from outside before it was done.
+    pub stopped: bool,
+}
+
+/// An array of a model.
+#[derive(Debug, Clone)]
+pub enum Array {
+    /// Single precision.
+    F32(ndarray::ArrayD<f32>),
+    /// Double precision.
+    F64(ndarray::ArrayD<f64>),
+    /// Integers.
+    I64(ndarray::ArrayD<i64>),
+}

@@ -1,0 +1,12 @@
+//! The machine learning: each app with its mathematics, its serial reference, its parallel solver and its actor.
+
+pub mod catalog;
+pub mod data;
+pub mod descent;
+pub mod error;
+pub mod kernel;
+pub mod lasso;
+pub mod logistic;
+pub mod matrix_factorization;
+
+pub use error::Error;

@@ -1,0 +1,2 @@
+//! The `slackline` command.
+fn main() {}
