@@ -1,0 +1,234 @@
+//! A job: what to train and how; and a run: a job under way.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Poller, Poll};
+
+use actix::prelude::*;
+use tokio::sync::oneshot;
+
+use crate::app::App;
+use crate::clock::{Clock, Consistency};
+use crate::id::WorkerId;
+use crate::message::{Snap, Stop};
+use crate::model::{Model, gather};
+use crate::monitor::{Event, Progress, Watcher};
+use crate::node::{self, Deployment};
+use crate::scheduler::WorkerRecord;
+use crate::scheduler::policy::{Fixed, Schedule};
+use crate::table::Table;
+
+/// What to train: tables, a schedule, a consistency, and how many workers.
+#[must_use = "a job does nothing until it is run"]
+pub struct Job {
+    pub(crate) name: String,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) schedule: Box<dyn Schedule>,
+    pub(crate) consistency: Consistency,
+    pub(crate) n_workers: usize,
+    pub(crate) n_shards: Option<usize>,
+    pub(crate) seed: u64,
+    pub(crate) encoded: bool,
+    pub(crate) watchers: Vec<Watcher>,
+}
+
+/// Why a run did not end as it should.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The schedule or the app gave up.
+    #[error("{0}")]
+    Failed(String),
+    /// An actor of the runtime died.
+    #[error("{0} died; the run cannot go on (its panic message is on standard error)")]
+    Died(String),
+    /// The job cannot be run as it stands.
+    #[error("{0}")]
+    Job(String),
+}
+
+/// A finished run.
+#[derive(Debug)]
+pub struct Trained {
+    /// The tables at the end.
+    pub model: Model,
+    /// Whether it was stopped before the schedule was done.
+    pub stopped: bool,
+    /// The clocks that everyone finished.
+    pub clocks: Clock,
+    /// Training time in seconds, evaluation not counted.
+    pub seconds: f64,
+    /// The passes and evaluations, in order.
+    pub history: Vec<Progress>,
+    /// What each worker did.
+    pub workers: Vec<WorkerRecord>,
+}
+
+impl Job {
+    /// A job with no tables, one pass over one part, `bsp`, one worker, seed 0.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            tables: Vec::new(),
+            schedule: Box::new(Fixed::new(1, 1)),
+            consistency: Consistency::Bsp,
+            n_workers: 1,
+            n_shards: None,
+            seed: 0,
+            encoded: false,
+            watchers: Vec::new(),
+        }
+    }
+
+    /// Adds a table.
+    pub fn table(mut self, table: Table) -> Self {
+        self.tables.push(table);
+        self
+    }
+
+    /// Who does what.
+    pub fn schedule(mut self, schedule: impl Schedule + 'static) -> Self {
+        self.schedule = Box::new(schedule);
+        self
+    }
+
+    /// How far workers may be apart.
+    pub fn consistency(mut self, consistency: Consistency) -> Self {
+        self.consistency = consistency;
+        self
+    }
+
+    /// Runs on so many workers in this process.
+    pub fn local(mut self, n_workers: usize) -> Self {
+        self.n_workers = n_workers;
+        self
+    }
+
+    /// Cuts the model over so many shards; by default as many as workers, at most 8.
+    pub fn shards(mut self, n_shards: usize) -> Self {
+        self.n_shards = Some(n_shards);
+        self
+    }
+
+    /// Draws every random number from `seed`.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Passes every message between actors through its encoding, as a bridge would: slow, for tests.
+    pub fn encoded(mut self) -> Self {
+        self.encoded = true;
+        self
+    }
+
+    /// Tells `watcher` how the run goes, on the monitor's thread.
+    pub fn watch(mut self, watcher: impl FnMut(&Event) + Send + 'static) -> Self {
+        self.watchers.push(Box::new(watcher));
+        self
+    }
+
+    /// Starts the actors; `make` makes the app of each worker, on the worker's own thread.
+    ///
+    /// Works inside a running actix `System`, whose arbiters it then uses, and in any other program, where it brings
+    /// a `System` of its own on a thread of its own.
+    ///
+    /// # Errors
+    /// [`RunError::Job`] when the job cannot be run as it stands.
+    pub fn start<A: App>(
+        self,
+        make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
+    ) -> Result<Run, RunError> {
+        self.check()?;
+        let tables = Arc::new(self.tables.clone());
+        let (done, outcome) = oneshot::channel();
+        let deployment = node::launch(self, make, done)?;
+        Ok(Run { deployment, tables, outcome })
+    }
+
+    /// Starts the actors and waits for the end of the run.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub async fn run<A: App>(
+        self,
+        make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
+    ) -> Result<Trained, RunError> {
+        self.start(make)?.await
+    }
+
+    fn check(&self) -> Result<(), RunError> {
+        let refuse = |why: String| Err(RunError::Job(why));
+        if self.n_workers == 0 {
+            return refuse("workers is 0, must be 1 or more".to_owned());
+        }
+        if self.n_shards == Some(0) {
+            return refuse("shards is 0, must be 1 or more".to_owned());
+        }
+        for (place, table) in self.tables.iter().enumerate() {
+            if self.tables[..place].iter().any(|other| other.name() == table.name()) {
+                return refuse(format!("two tables are called {}", table.name()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A run under way: await it for its end.
+pub struct Run {
+    deployment: Deployment,
+    tables: Arc<Vec<Table>>,
+    outcome: oneshot::Receiver<Result<Trained, RunError>>,
+}
+
+impl Run {
+    /// A handle that outlives the borrow of the run, to stop it or to read its tables from elsewhere.
+    pub fn handle(&self) -> Handle {
+        Handle {
+            stop: self.deployment.scheduler.clone(),
+            shards: self.deployment.shards.clone(),
+            tables: Arc::clone(&self.tables),
+        }
+    }
+
+    /// Blocks the calling thread until the run ends. Not for async code: await the run there.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    pub fn wait(self) -> Result<Trained, RunError> {
+        self.outcome.blocking_recv().unwrap_or_else(|_| Err(RunError::Died("the node".to_owned())))
+    }
+}
+
+impl Future for Run {
+    type Output = Result<Trained, RunError>;
+
+    fn poll(mut self: Pin<&mut Self>, poller: &mut Poller<'_>) -> Poll<Self::Output> {
+        let outcome = Pin::new(&mut self.outcome).poll(poller);
+        outcome.map(|outcome| outcome.unwrap_or_else(|_| Err(RunError::Died("the node".to_owned()))))
+    }
+}
+
+/// A hand on a run: stops it, reads its tables while it goes on.
+#[derive(Clone)]
+pub struct Handle {
+    stop: Recipient<Stop>,
+    shards: Vec<Recipient<Snap>>,
+    tables: Arc<Vec<Table>>,
+}
+
+impl Handle {
+    /// Stops the run at a clock; awaiting the [`Run`] then yields what it has.
+    pub fn stop(&self) {
+        self.stop.do_send(Stop);
+    }
+
+    /// The rows of all tables as they are now; leased blocks as soon as they are home.
+    ///
+    /// # Errors
+    /// [`RunError::Died`] when the run is over.
+    pub async fn model(&self) -> Result<Model, RunError> {
+        gather(&self.shards, &self.tables).await
+    }
+}

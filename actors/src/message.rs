@@ -1,0 +1,251 @@
+//! Every message between actors: the arrows of the ring, nothing else.
+//!
+//! `scheduler —Assign→ worker —Pull/Push→ shard —Rows/Applied→ worker —Report→ scheduler`. Each message is a value
+//! that can be encoded, so any arrow may cross a bridge; inside a process it moves, and bulk moves by pointer.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Clock;
+use crate::id::{BlockId, BlockKey, PageId, PageKey, PartId, ShardId, TableId, VariableId, WorkerId};
+use crate::values::Buffer;
+
+/// What one step has to do: made by a schedule, carried to the worker, handed to the app.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The part of the data.
+    pub part: PartId,
+    /// The block of leased rows, where the schedule picks one.
+    pub block: Option<BlockId>,
+    /// Training or evaluation.
+    pub phase: Phase,
+    /// The variables to work on, where the schedule picks them; empty for all of the part.
+    pub variables: Vec<VariableId>,
+    /// Numbers that the schedule has for the app, such as a penalty or a tolerance.
+    pub orders: Vec<f64>,
+    /// Whether the step must see every update acknowledged so far, whatever the consistency allows.
+    pub fresh: bool,
+}
+
+impl Task {
+    /// A training step on a whole part.
+    pub fn train(part: PartId) -> Self {
+        Self {
+            part,
+            block: None,
+            phase: Phase::Train,
+            variables: Vec::new(),
+            orders: Vec::new(),
+            fresh: false,
+        }
+    }
+
+    /// An evaluation of a part.
+    pub fn evaluate(part: PartId) -> Self {
+        Self { phase: Phase::Evaluate, fresh: true, ..Self::train(part) }
+    }
+}
+
+/// What a step is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Phase {
+    /// It changes the model, and its time counts as training.
+    Train,
+    /// It measures the model and changes nothing; its time does not count.
+    Evaluate,
+}
+
+/// What a step found out, for the schedule.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Findings {
+    /// Its share of the objective.
+    pub cost: f64,
+    /// Further sums, such as squared errors and counts, in an order that the app fixes.
+    pub sums: Vec<f64>,
+    /// How much each variable it looked at still has to move; those left out have nothing to do.
+    pub priorities: Vec<(VariableId, f32)>,
+    /// Values of variables for the schedule's own record, such as the coefficients along a path.
+    pub values: Vec<(VariableId, f64)>,
+}
+
+impl Findings {
+    /// Takes in what another step found on the same part: costs and sums add up, lists are joined.
+    pub fn merge(&mut self, other: &Self) {
+        self.cost += other.cost;
+        self.sums.resize(self.sums.len().max(other.sums.len()), 0.0);
+        self.sums.iter_mut().zip(&other.sums).for_each(|(sum, more)| *sum += more);
+        self.priorities.extend_from_slice(&other.priorities);
+        self.values.extend_from_slice(&other.values);
+    }
+}
+
+/// Scheduler → worker: a step to do, as the clock `clock`.
+#[derive(Debug, Clone, PartialEq, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Assign {
+    /// The worker's clock that this step is.
+    pub clock: Clock,
+    /// The clocks that everyone had finished when it was assigned.
+    pub min: Clock,
+    /// What to do.
+    pub task: Task,
+}
+
+/// Worker → shard: rows to read and blocks to lease for one step, in one message.
+///
+/// Answered by one [`Rows`] as soon as all of it can be had.
+#[derive(Debug, Clone, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Pull {
+    /// Who asks.
+    pub worker: WorkerId,
+    /// The worker's number for the step, to match the answer.
+    pub ticket: u64,
+    /// The shard must have seen everyone finish these clocks before it answers.
+    pub need: Clock,
+    /// The worker's own updates up to this one must be in the answer.
+    pub after: u64,
+    /// Pages of shared rows.
+    pub pages: Vec<PageKey>,
+    /// Blocks to lease.
+    pub leases: Vec<BlockKey>,
+    /// Blocks to look at without leasing them.
+    pub copies: Vec<BlockKey>,
+    /// Whether the shard shall send the pages again when they change (ESSP).
+    pub subscribe: bool,
+}
+
+/// A page of shared rows on its way to a worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Page {
+    /// Its table.
+    pub table: TableId,
+    /// Which page of the table.
+    pub page: PageId,
+    /// The rows; shared memory inside a process.
+    pub rows: Arc<Buffer>,
+}
+
+/// A block of leased rows on its way to or from a worker.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Lease {
+    /// Its table.
+    pub table: TableId,
+    /// Which block of the table.
+    pub block: BlockId,
+    /// The rows; moved inside a process.
+    pub rows: Buffer,
+}
+
+/// Shard → worker: the rows of a [`Pull`], or rows pushed to a reader (ESSP).
+#[derive(Debug, Clone, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Rows {
+    /// Who sends.
+    pub shard: ShardId,
+    /// The ticket of the pull; 0 for rows that nobody asked for.
+    pub ticket: u64,
+    /// The rows contain every update of every worker from clocks before this one.
+    pub min: Clock,
+    /// The last update of each worker that the rows contain.
+    pub applied: Arc<Vec<u64>>,
+    /// Pages of shared rows.
+    pub pages: Vec<Page>,
+    /// Leased blocks.
+    pub leases: Vec<Lease>,
+    /// Blocks to look at.
+    pub copies: Vec<Lease>,
+}
+
+/// Worker → shard: the updates of one step and the blocks it gives back.
+#[derive(Debug, Clone, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Push {
+    /// Who sends.
+    pub worker: WorkerId,
+    /// Its number at this shard, from 1 without gaps: each is applied once, in order.
+    pub sequence: u64,
+    /// The clock of the step.
+    pub clock: Clock,
+    /// Updates, by page.
+    pub deltas: Vec<Page>,
+    /// Blocks given back.
+    pub returns: Vec<Lease>,
+}
+
+/// Shard → worker: a push has been applied (or, under `bsp`, safely taken in).
+#[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Applied {
+    /// Who acknowledges.
+    pub shard: ShardId,
+    /// The push.
+    pub sequence: u64,
+}
+
+/// Worker → scheduler: ready for work.
+#[derive(Debug, Clone, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Join {
+    /// Who.
+    pub worker: WorkerId,
+}
+
+/// Worker → scheduler: a step is done and every shard has acknowledged its updates.
+#[derive(Debug, Clone, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Report {
+    /// Who.
+    pub worker: WorkerId,
+    /// The clock that is finished.
+    pub clock: Clock,
+    /// What was found, or why the step failed.
+    pub result: Result<Findings, Failure>,
+    /// Microseconds that the step computed.
+    pub computed: u64,
+    /// Microseconds that the worker had nothing to compute before it.
+    pub waited: u64,
+    /// How many clocks old the oldest row was that it read.
+    pub staleness: u64,
+}
+
+/// Why a step failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Failure {
+    /// The app panicked before it wrote anything that others see: the task can be given out again.
+    Again(String),
+    /// The app panicked with leased rows in its hands, or sent a number that is not finite.
+    Fatal(String),
+}
+
+/// Scheduler → shard: everyone has finished the clocks before `min`.
+#[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Advance {
+    /// The smallest clock over the workers.
+    pub min: Clock,
+}
+
+/// Anyone → scheduler: stop at a clock.
+#[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Stop;
+
+/// Anyone → shard: the rows of a table as they are now; leased blocks as soon as they are home.
+#[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
+#[rtype(result = "Snapshot")]
+pub struct Snap {
+    /// The table.
+    pub table: TableId,
+}
+
+/// The share of a table that one shard owns.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// Pages of a shared table.
+    pub pages: Vec<(PageId, Arc<Buffer>)>,
+    /// Blocks of a leased one.
+    pub blocks: Vec<(BlockId, Buffer)>,
+}

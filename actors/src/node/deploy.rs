@@ -1,0 +1,180 @@
+//! Starting a run: actors first, then the routes between them, then work.
+//!
+//! The node, the scheduler, the monitor and the workers share one thread (they only pass messages); each shard and
+//! each app has a thread of its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use actix::prelude::*;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+use super::actor::{Node, Outcome};
+use super::life::Lifeline;
+use crate::app::App;
+use crate::bridge::encoded;
+use crate::id::{ShardId, WorkerId};
+use crate::job::{Job, RunError};
+use crate::message::{Snap, Stop};
+use crate::monitor::Monitor;
+use crate::placement::Placement;
+use crate::scheduler::{Dispatch, Meet, Scheduler};
+use crate::shard::{Introduce, Shard, Store, ToWorker};
+use crate::worker::{Desk, Routes, RowCache, Setting, Worker};
+
+/// Shards of a process unless told otherwise: one a worker, but not more than this.
+const MOST_SHARDS: usize = 8;
+
+/// Where the actors of a run are that others may speak to.
+pub(crate) struct Deployment {
+    pub(crate) scheduler: Recipient<Stop>,
+    pub(crate) shards: Vec<Recipient<Snap>>,
+}
+
+/// Starts a job's actors, on the current `System` or on a new one.
+pub(crate) fn launch<A: App>(
+    job: Job,
+    make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
+    done: oneshot::Sender<Outcome>,
+) -> Result<Deployment, RunError> {
+    let (ready, wait) = std::sync::mpsc::channel();
+    let own_system = System::try_current().is_none();
+    let start = move || {
+        let control = Arbiter::new();
+        let handle = control.handle();
+        let setup = move || drop(ready.send(setup(job, make, done, control, own_system)));
+        handle.spawn_fn(setup);
+    };
+    if own_system {
+        let body = move || {
+            let system = System::new();
+            system.block_on(async move { start() });
+            if let Err(error) = system.run() {
+                tracing::error!(%error, "the run's system ended badly");
+            }
+        };
+        let thread = std::thread::Builder::new().name("slackline".to_owned()).spawn(body);
+        thread.map_err(|error| RunError::Job(format!("no thread to run on: {error}")))?;
+    } else {
+        start();
+    }
+    wait.recv().map_err(|_| RunError::Died("the node".to_owned()))
+}
+
+/// What watches over the actors of a run while they are started.
+struct Care {
+    closing: Arc<AtomicBool>,
+    deaths: UnboundedSender<String>,
+    arbiters: Vec<Arbiter>,
+}
+
+impl Care {
+    fn lifeline(&self, name: String) -> Lifeline {
+        Lifeline::new(name, Arc::clone(&self.closing), self.deaths.clone())
+    }
+}
+
+/// Starts everything; runs on the control thread.
+fn setup<A: App>(
+    job: Job,
+    make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
+    done: oneshot::Sender<Outcome>,
+    control: Arbiter,
+    own_system: bool,
+) -> Deployment {
+    let (sender, deaths) = unbounded_channel();
+    let mut care = Care { closing: Arc::default(), deaths: sender, arbiters: vec![control] };
+    let tables = Arc::new(job.tables);
+    let placement = Placement::over(job.n_shards.unwrap_or(job.n_workers.min(MOST_SHARDS)));
+    let setting =
+        Setting { tables: Arc::clone(&tables), placement, consistency: job.consistency, seed: job.seed };
+
+    let monitor = Monitor::new(job.watchers, care.lifeline("the monitor".to_owned())).start();
+    let shards = start_shards(&mut care, &setting);
+    let make = Arc::new(make);
+    let node = Node {
+        make: Box::new(move |worker, arbiter| {
+            let make = Arc::clone(&make);
+            A::start_in_arbiter(arbiter, move |_| make(worker)).recipient()
+        }),
+        shards: shards.iter().map(|shard| shard.clone().recipient()).collect(),
+        tables,
+        arbiters: std::mem::take(&mut care.arbiters),
+        apps: HashMap::new(),
+        closing: Arc::clone(&care.closing),
+        deaths: Some(deaths),
+        done: Some(done),
+        own_system,
+    }
+    .start();
+
+    let dispatch = Dispatch::new(job.consistency, job.schedule, job.n_workers);
+    let lifeline = care.lifeline("the scheduler".to_owned());
+    let scheduler = Scheduler::new(dispatch, monitor.recipient(), node.clone().recipient(), lifeline).start();
+    let ring = Ring { scheduler: scheduler.clone(), shards: shards.clone(), node, encoded: job.encoded };
+    join_ring(&ring, &care, &setting, job.n_workers);
+    tracing::debug!(job = job.name, workers = job.n_workers, "started");
+    Deployment { scheduler: scheduler.recipient(), shards: shards.into_iter().map(Addr::recipient).collect() }
+}
+
+fn start_shards(care: &mut Care, setting: &Setting) -> Vec<Addr<Shard>> {
+    let start = |number| {
+        let id = ShardId::at(number);
+        let lifeline = care.lifeline(format!("shard {id}"));
+        let arbiter = Arbiter::new();
+        let Setting { tables, placement, consistency, .. } = setting.clone();
+        let make = move |_: &mut Context<Shard>| {
+            Shard::new(Store::new(id, placement, tables, consistency), lifeline)
+        };
+        let shard = Shard::start_in_arbiter(&arbiter.handle(), make);
+        care.arbiters.push(arbiter);
+        shard
+    };
+    (0..setting.placement.n_shards()).map(start).collect()
+}
+
+/// The actors that the workers join.
+struct Ring {
+    scheduler: Addr<Scheduler>,
+    shards: Vec<Addr<Shard>>,
+    node: Addr<Node>,
+    encoded: bool,
+}
+
+/// A route to an actor, through an encoding where the job asks for it.
+macro_rules! route {
+    ($ring:expr, $to:expr) => {
+        if $ring.encoded { encoded($to.clone().recipient()) } else { $to.clone().recipient() }
+    };
+}
+
+/// Joins the routes of the ring, then starts the workers: nobody is spoken to before he knows where to answer.
+fn join_ring(ring: &Ring, care: &Care, setting: &Setting, n_workers: usize) {
+    let contexts: Vec<Context<Worker>> = (0..n_workers).map(|_| Context::new()).collect();
+    let to_workers: Vec<ToWorker> = contexts
+        .iter()
+        .map(|context| ToWorker {
+            rows: route!(ring, context.address()),
+            applied: route!(ring, context.address()),
+        })
+        .collect();
+    ring.shards.iter().for_each(|shard| shard.do_send(Introduce(to_workers.clone())));
+    ring.scheduler.do_send(Meet {
+        shards: ring.shards.iter().map(|shard| route!(ring, shard)).collect(),
+        workers: contexts.iter().map(|context| route!(ring, context.address())).collect(),
+    });
+    let cache = Arc::new(RowCache::default());
+    for (number, context) in contexts.into_iter().enumerate() {
+        let id = WorkerId::at(number);
+        let routes = Routes {
+            join: route!(ring, ring.scheduler),
+            report: route!(ring, ring.scheduler),
+            shards: ring.shards.iter().map(|shard| (route!(ring, shard), route!(ring, shard))).collect(),
+            renew: ring.node.clone().recipient(),
+        };
+        let desk = Desk::new(id, setting.clone(), Arc::clone(&cache));
+        context.run(Worker::new(id, desk, routes, care.lifeline(format!("worker {id}"))));
+    }
+}

@@ -1,0 +1,8 @@
+//! The node: one process's actors, started, joined, watched over, and wound up in good order.
+
+mod actor;
+mod deploy;
+mod life;
+
+pub(crate) use deploy::{Deployment, launch};
+pub use life::{Breather, Lifeline};

@@ -1,0 +1,125 @@
+//! Every part in turn, or in a fresh random order each pass: the baselines of every comparison.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{Mark, Next, Schedule};
+use crate::id::{PartId, WorkerId};
+use crate::message::{Findings, Task};
+
+/// Each part in turn, pass after pass.
+#[derive(Debug)]
+pub struct Fixed(Passes);
+
+/// Each part once a pass, in a fresh random order.
+#[derive(Debug)]
+pub struct Shuffled(Passes);
+
+impl Fixed {
+    /// `passes` passes over `n_parts` parts.
+    pub fn new(n_parts: usize, passes: u64) -> Self {
+        Self(Passes::new(n_parts, passes, None))
+    }
+}
+
+impl Shuffled {
+    /// `passes` passes over `n_parts` parts, orders drawn from `seed`.
+    pub fn new(n_parts: usize, passes: u64, seed: u64) -> Self {
+        Self(Passes::new(n_parts, passes, Some(Xoshiro256PlusPlus::seed_from_u64(seed))))
+    }
+}
+
+/// Passes over parts. A pass may begin while the last tasks of the one before are in flight.
+#[derive(Debug)]
+struct Passes {
+    n_parts: usize,
+    passes: u64,
+    shuffle: Option<Xoshiro256PlusPlus>,
+    /// Passes begun.
+    begun: u64,
+    /// What the current pass still has to hand out.
+    left: VecDeque<Task>,
+    in_flight: BTreeSet<PartId>,
+    /// Cost and finished parts of passes that are not complete.
+    open: BTreeMap<u64, (f64, usize)>,
+}
+
+impl Passes {
+    fn new(n_parts: usize, passes: u64, shuffle: Option<Xoshiro256PlusPlus>) -> Self {
+        let (left, in_flight, open) = (VecDeque::new(), BTreeSet::new(), BTreeMap::new());
+        Self { n_parts, passes, shuffle, begun: 0, left, in_flight, open }
+    }
+
+    fn begin(&mut self) {
+        let pass = self.begun as f64;
+        self.left =
+            (0..self.n_parts).map(|p| Task { orders: vec![pass], ..Task::train(PartId::at(p)) }).collect();
+        if let Some(rng) = &mut self.shuffle {
+            self.left.make_contiguous().shuffle(rng);
+        }
+        self.begun += 1;
+    }
+
+    fn next(&mut self) -> Next {
+        if self.left.is_empty() && self.begun < self.passes {
+            self.begin();
+        }
+        let free = self.left.iter().position(|task| !self.in_flight.contains(&task.part));
+        match free.and_then(|place| self.left.remove(place)) {
+            Some(task) => {
+                self.in_flight.insert(task.part);
+                Next::Task(task)
+            }
+            None if self.in_flight.is_empty() => Next::Done,
+            None => Next::Wait,
+        }
+    }
+
+    fn finished(&mut self, task: &Task, findings: &Findings) -> Option<Mark> {
+        self.in_flight.remove(&task.part);
+        let pass = task.orders[0] as u64;
+        let (cost, parts) = self.open.entry(pass).or_default();
+        *cost += findings.cost;
+        *parts += 1;
+        if *parts < self.n_parts {
+            return None;
+        }
+        let (cost, _) = self.open.remove(&pass).expect("looked at");
+        let epoch = (pass + 1) as f64;
+        Some(Mark { epoch, objective: cost, done: Some(epoch / self.passes as f64), metrics: Vec::new() })
+    }
+
+    fn put_back(&mut self, task: Task) {
+        self.in_flight.remove(&task.part);
+        self.left.push_front(task);
+    }
+
+    fn wind_down(&mut self) {
+        self.left.clear();
+        self.passes = self.begun;
+    }
+}
+
+macro_rules! pass_schedule {
+    ($name:ident) => {
+        impl Schedule for $name {
+            fn next(&mut self, _: WorkerId) -> Next {
+                self.0.next()
+            }
+            fn finished(&mut self, task: &Task, findings: &Findings) -> Option<Mark> {
+                self.0.finished(task, findings)
+            }
+            fn put_back(&mut self, task: Task) {
+                self.0.put_back(task);
+            }
+            fn wind_down(&mut self) {
+                self.0.wind_down();
+            }
+        }
+    };
+}
+pass_schedule!(Fixed);
+pass_schedule!(Shuffled);

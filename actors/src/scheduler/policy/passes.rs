@@ -1,0 +1,139 @@
+//! Evaluation between passes: any schedule, interrupted by a measurement of the whole model.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::{Mark, Next, Schedule};
+use crate::id::{PartId, WorkerId};
+use crate::message::{Findings, Phase, Task};
+
+/// Turns the cost and the sums of an evaluation over all parts into the objective and named metrics.
+pub type Measure = Box<dyn Fn(f64, &[f64]) -> (f64, Vec<(String, f64)>) + Send>;
+
+/// Another schedule, with an evaluation of every part after every few passes and at the end.
+///
+/// Training drains before an evaluation begins, so it measures one model; its time does not count as training.
+pub struct Evaluated<S> {
+    inner: S,
+    n_parts: usize,
+    every: u64,
+    measure: Measure,
+    stage: Stage,
+    in_flight: usize,
+    /// The last mark of the inner schedule that no evaluation followed.
+    due: Option<Mark>,
+    /// Passes since the last evaluation.
+    passes: u64,
+    /// Whether the model changed since the last evaluation.
+    changed: bool,
+}
+
+enum Stage {
+    Training,
+    Draining,
+    Evaluating { left: VecDeque<PartId>, missing: BTreeSet<PartId>, cost: f64, sums: Vec<f64> },
+}
+
+impl<S: Schedule> Evaluated<S> {
+    /// `inner`, evaluated on all `n_parts` parts after `every` passes.
+    pub fn new(inner: S, n_parts: usize, every: u64, measure: Measure) -> Self {
+        Self {
+            inner,
+            n_parts,
+            every: every.max(1),
+            measure,
+            stage: Stage::Training,
+            in_flight: 0,
+            due: None,
+            passes: 0,
+            changed: true,
+        }
+    }
+
+    fn evaluate(&mut self) {
+        let parts = || (0..self.n_parts).map(PartId::at);
+        self.stage = Stage::Evaluating {
+            left: parts().collect(),
+            missing: parts().collect(),
+            cost: 0.0,
+            sums: Vec::new(),
+        };
+    }
+
+    fn train(&mut self, worker: WorkerId) -> Next {
+        match self.inner.next(worker) {
+            Next::Task(task) => {
+                self.in_flight += 1;
+                self.changed = true;
+                Next::Task(task)
+            }
+            Next::Done if self.in_flight > 0 => Next::Wait,
+            Next::Done if self.changed => {
+                self.evaluate();
+                self.next(worker)
+            }
+            other => other,
+        }
+    }
+
+    fn evaluated(&mut self, part: PartId, findings: &Findings) -> Option<Mark> {
+        let Stage::Evaluating { missing, cost, sums, .. } = &mut self.stage else { return None };
+        missing.remove(&part);
+        *cost += findings.cost;
+        sums.resize(sums.len().max(findings.sums.len()), 0.0);
+        sums.iter_mut().zip(&findings.sums).for_each(|(sum, more)| *sum += more);
+        if !missing.is_empty() {
+            return None;
+        }
+        let (objective, metrics) = (self.measure)(*cost, sums);
+        self.stage = Stage::Training;
+        self.changed = false;
+        self.passes = 0;
+        Some(Mark { objective, metrics, ..self.due.clone().unwrap_or_default() })
+    }
+}
+
+impl<S: Schedule> Schedule for Evaluated<S> {
+    fn next(&mut self, worker: WorkerId) -> Next {
+        if matches!(self.stage, Stage::Draining) {
+            if self.in_flight > 0 {
+                return Next::Wait;
+            }
+            self.evaluate();
+        }
+        match &mut self.stage {
+            Stage::Evaluating { left, .. } => {
+                left.pop_front().map_or(Next::Wait, |part| Next::Task(Task::evaluate(part)))
+            }
+            _ => self.train(worker),
+        }
+    }
+
+    fn finished(&mut self, task: &Task, findings: &Findings) -> Option<Mark> {
+        if task.phase == Phase::Evaluate {
+            return self.evaluated(task.part, findings);
+        }
+        self.in_flight -= 1;
+        if let Some(mark) = self.inner.finished(task, findings) {
+            self.due = Some(mark);
+            self.passes += 1;
+            if self.passes >= self.every {
+                self.stage = Stage::Draining;
+            }
+        }
+        None
+    }
+
+    fn put_back(&mut self, task: Task) {
+        match &mut self.stage {
+            Stage::Evaluating { left, .. } if task.phase == Phase::Evaluate => left.push_front(task.part),
+            _ => {
+                self.in_flight -= 1;
+                self.inner.put_back(task);
+            }
+        }
+    }
+
+    fn wind_down(&mut self) {
+        self.inner.wind_down();
+    }
+}

@@ -1,0 +1,115 @@
+//! Rotation: a free (data part × model block) cell, the least visited first.
+//!
+//! Cells in flight share neither part nor block, so every update is exact: the static schedule of STRADS (Kim et
+//! al. 2016) with the free choice of FPSGD (Zhuang et al. 2013), which never waits for the slowest block.
+
+use super::{Mark, Next, Schedule};
+use crate::id::{BlockId, PartId, WorkerId};
+use crate::message::{Findings, Task};
+
+/// Visits every cell once a pass.
+#[derive(Debug)]
+pub struct Rotation {
+    n_parts: usize,
+    n_blocks: usize,
+    passes: u64,
+    seed: u64,
+    visits: Vec<u64>,
+    part_in_flight: Vec<bool>,
+    block_in_flight: Vec<bool>,
+    n_in_flight: usize,
+    /// Cost and finished cells of each pass.
+    sums: Vec<(f64, usize)>,
+}
+
+impl Rotation {
+    /// `passes` passes over `n_parts × n_blocks` cells; among equally visited cells `seed` decides.
+    ///
+    /// # Panics
+    /// When there is no part or no block.
+    pub fn new(n_parts: usize, n_blocks: usize, passes: u64, seed: u64) -> Self {
+        assert!(n_parts > 0 && n_blocks > 0, "a rotation needs a part and a block");
+        Self {
+            n_parts,
+            n_blocks,
+            passes,
+            seed,
+            visits: vec![0; n_parts * n_blocks],
+            part_in_flight: vec![false; n_parts],
+            block_in_flight: vec![false; n_blocks],
+            n_in_flight: 0,
+            sums: Vec::new(),
+        }
+    }
+
+    fn free_cell(&self) -> Option<usize> {
+        let free = |cell: &usize| {
+            !self.part_in_flight[cell / self.n_blocks]
+                && !self.block_in_flight[cell % self.n_blocks]
+                && self.visits[*cell] < self.passes
+        };
+        let rank = |cell: &usize| {
+            (self.visits[*cell], mix(self.seed ^ mix(*cell as u64 ^ self.visits[*cell] << 32)))
+        };
+        (0..self.visits.len()).filter(free).min_by_key(rank)
+    }
+
+    fn flight(&mut self, task: &Task, in_flight: bool) -> usize {
+        let block = task.block.expect("a rotation picks the block");
+        self.part_in_flight[task.part.index()] = in_flight;
+        self.block_in_flight[block.index()] = in_flight;
+        task.part.index() * self.n_blocks + block.index()
+    }
+}
+
+/// SplitMix64's finaliser: spreads the bits of a small number.
+fn mix(x: u64) -> u64 {
+    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    x ^ (x >> 31)
+}
+
+impl Schedule for Rotation {
+    fn next(&mut self, _: WorkerId) -> Next {
+        let Some(cell) = self.free_cell() else {
+            return if self.n_in_flight == 0 { Next::Done } else { Next::Wait };
+        };
+        let (part, block) = (PartId::at(cell / self.n_blocks), BlockId::at(cell % self.n_blocks));
+        let task = Task { block: Some(block), orders: vec![self.visits[cell] as f64], ..Task::train(part) };
+        self.visits[cell] += 1;
+        self.flight(&task, true);
+        self.n_in_flight += 1;
+        Next::Task(task)
+    }
+
+    fn finished(&mut self, task: &Task, findings: &Findings) -> Option<Mark> {
+        self.flight(task, false);
+        self.n_in_flight -= 1;
+        let pass = task.orders[0] as usize;
+        if self.sums.len() <= pass {
+            self.sums.resize(pass + 1, (0.0, 0));
+        }
+        let (cost, cells) = &mut self.sums[pass];
+        *cost += findings.cost;
+        *cells += 1;
+        let epoch = (pass + 1) as f64;
+        let done = Some(epoch / self.passes as f64);
+        (*cells == self.n_parts * self.n_blocks).then(|| Mark {
+            epoch,
+            objective: *cost,
+            done,
+            metrics: Vec::new(),
+        })
+    }
+
+    fn put_back(&mut self, task: Task) {
+        let cell = self.flight(&task, false);
+        self.visits[cell] -= 1;
+        self.n_in_flight -= 1;
+    }
+
+    fn wind_down(&mut self) {
+        self.passes = 0;
+    }
+}

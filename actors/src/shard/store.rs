@@ -1,0 +1,231 @@
+//! What a shard decides: when a pull can be answered, when an update is folded in, who is told.
+//!
+//! * A pull is answered once the shard knows that everyone finished the clocks it needs, the asker's own updates are
+//!   in, and the blocks it leases are home; until then it is parked here.
+//! * A push is applied once, in the order of its worker's sequence. Under `bsp` the updates of a clock are kept until
+//!   `min` passes that clock, then folded in worker order: the sum has the same bits whatever the order of arrival.
+//! * Under `essp` a changed page goes to its subscribers when `min` advances.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::tables::Tables;
+use crate::clock::{Clock, Consistency};
+use crate::id::{BlockId, PageKey, ShardId, TableId, WorkerId};
+use crate::message::{Advance, Applied, Page, Pull, Push, Rows, Snapshot};
+use crate::placement::Placement;
+use crate::table::Table;
+
+/// A message that a shard sends.
+#[derive(Debug)]
+pub enum Outgoing {
+    /// Rows for a worker.
+    Rows(WorkerId, Rows),
+    /// An acknowledgement for a worker.
+    Applied(WorkerId, Applied),
+    /// The answer to the snapshot that was asked for under this number.
+    Snapshot(u64, Snapshot),
+}
+
+/// The rows of one shard and what it owes to whom.
+pub struct Store {
+    id: ShardId,
+    consistency: Consistency,
+    tables: Tables,
+    min: Clock,
+    /// The last push taken in, per worker.
+    taken: BTreeMap<WorkerId, u64>,
+    /// The last push folded in, per worker, as readers see it.
+    applied: Arc<Vec<u64>>,
+    /// Under `bsp`: updates of clocks that not everyone has finished, in the order they will be folded.
+    held: BTreeMap<(Clock, WorkerId), Vec<Held>>,
+    /// Pulls that cannot be answered yet, in order of arrival.
+    parked: Vec<Pull>,
+    /// Under `essp`: who reads a page.
+    readers: BTreeMap<PageKey, BTreeSet<WorkerId>>,
+    /// Pages changed since the last advance.
+    changed: BTreeSet<PageKey>,
+    /// Snapshots that wait for blocks to come home.
+    snapshots: Vec<Pending>,
+}
+
+/// The number of a push and its updates.
+type Held = (u64, Vec<Page>);
+
+struct Pending {
+    number: u64,
+    table: TableId,
+    so_far: Snapshot,
+    missing: BTreeSet<BlockId>,
+}
+
+impl Store {
+    /// A shard of the job's tables, rows at their start.
+    pub fn new(id: ShardId, placement: Placement, tables: Arc<Vec<Table>>, consistency: Consistency) -> Self {
+        Self {
+            id,
+            consistency,
+            tables: Tables::new(id, placement, tables),
+            min: Clock(0),
+            taken: BTreeMap::new(),
+            applied: Arc::new(Vec::new()),
+            held: BTreeMap::new(),
+            parked: Vec::new(),
+            readers: BTreeMap::new(),
+            changed: BTreeSet::new(),
+            snapshots: Vec::new(),
+        }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> ShardId {
+        self.id
+    }
+
+    /// Answers a pull, or parks it.
+    pub fn pull(&mut self, pull: Pull) -> Option<Outgoing> {
+        if self.can_answer(&pull) {
+            return Some(self.answer(&pull));
+        }
+        self.parked.push(pull);
+        None
+    }
+
+    /// Takes in the updates of a step and the blocks it gives back; says what follows from it.
+    pub fn push(&mut self, push: Push) -> Vec<Outgoing> {
+        let ack = Applied { shard: self.id, sequence: push.sequence };
+        let mut out = vec![Outgoing::Applied(push.worker, ack)];
+        let taken = self.taken.entry(push.worker).or_default();
+        if push.sequence <= *taken {
+            return out; // seen before: acknowledged again, applied once
+        }
+        assert_eq!(push.sequence, *taken + 1, "updates of worker {} arrive in order", push.worker);
+        *taken = push.sequence;
+        push.returns.into_iter().for_each(|lease| self.tables.take_back(lease, push.worker));
+        if self.consistency == Consistency::Bsp && push.clock >= self.min {
+            self.held.entry((push.clock, push.worker)).or_default().push((push.sequence, push.deltas));
+        } else {
+            self.fold(push.worker, push.sequence, &push.deltas);
+        }
+        out.extend(self.release());
+        out
+    }
+
+    /// Learns that everyone has finished the clocks before `min`.
+    pub fn advance(&mut self, Advance { min }: Advance) -> Vec<Outgoing> {
+        self.min = self.min.max(min);
+        let later = self.held.split_off(&(self.min, WorkerId(0)));
+        for ((_, worker), pushes) in std::mem::replace(&mut self.held, later) {
+            pushes.iter().for_each(|(sequence, deltas)| self.fold(worker, *sequence, deltas));
+        }
+        let mut out = self.release();
+        out.extend(self.refresh_readers());
+        out
+    }
+
+    /// Starts a snapshot under `number`; [`Outgoing::Snapshot`] follows at once or when the last block is home.
+    pub fn snapshot(&mut self, number: u64, table: TableId) -> Vec<Outgoing> {
+        let (so_far, out) = self.tables.snapshot(table);
+        self.snapshots.push(Pending { number, table, so_far, missing: out.into_iter().collect() });
+        self.finish_snapshots()
+    }
+
+    fn can_answer(&self, pull: &Pull) -> bool {
+        pull.need <= self.min
+            && pull.after <= self.applied.get(pull.worker.index()).copied().unwrap_or(0)
+            && pull
+                .leases
+                .iter()
+                .chain(&pull.copies)
+                .all(|(table, block)| self.tables.is_home(*table, *block))
+    }
+
+    fn answer(&mut self, pull: &Pull) -> Outgoing {
+        if pull.subscribe {
+            for key in &pull.pages {
+                self.readers.entry(*key).or_default().insert(pull.worker);
+            }
+        }
+        let copies =
+            pull.copies.iter().filter_map(|(table, block)| self.tables.copy(*table, *block)).collect();
+        let leases =
+            pull.leases.iter().map(|(table, block)| self.tables.lend(*table, *block, pull.worker)).collect();
+        Outgoing::Rows(
+            pull.worker,
+            Rows {
+                shard: self.id,
+                ticket: pull.ticket,
+                min: self.min,
+                applied: Arc::clone(&self.applied),
+                pages: pull.pages.iter().map(|(table, page)| self.tables.page(*table, *page)).collect(),
+                leases,
+                copies,
+            },
+        )
+    }
+
+    fn fold(&mut self, worker: WorkerId, sequence: u64, deltas: &[Page]) {
+        for delta in deltas {
+            self.tables.fold(delta);
+            self.changed.insert((delta.table, delta.page));
+        }
+        let applied = Arc::make_mut(&mut self.applied);
+        if applied.len() <= worker.index() {
+            applied.resize(worker.index() + 1, 0);
+        }
+        applied[worker.index()] = sequence;
+    }
+
+    /// Answers the parked pulls that can be answered now, the oldest first, and finishes snapshots.
+    fn release(&mut self) -> Vec<Outgoing> {
+        let mut out = self.finish_snapshots();
+        for pull in std::mem::take(&mut self.parked) {
+            out.extend(self.pull(pull));
+        }
+        out
+    }
+
+    /// One message to every reader: the pages that changed, and that the others are as fresh as `min`.
+    fn refresh_readers(&mut self) -> Vec<Outgoing> {
+        let changed = std::mem::take(&mut self.changed);
+        let mut pages: BTreeMap<WorkerId, Vec<Page>> = BTreeMap::new();
+        for (key, readers) in &self.readers {
+            for reader in readers {
+                let pages = pages.entry(*reader).or_default();
+                if changed.contains(key) {
+                    pages.push(self.tables.page(key.0, key.1));
+                }
+            }
+        }
+        let rows = |pages| Rows {
+            shard: self.id,
+            ticket: 0,
+            min: self.min,
+            applied: Arc::clone(&self.applied),
+            pages,
+            leases: Vec::new(),
+            copies: Vec::new(),
+        };
+        pages.into_iter().map(|(reader, pages)| Outgoing::Rows(reader, rows(pages))).collect()
+    }
+
+    fn finish_snapshots(&mut self) -> Vec<Outgoing> {
+        for pending in &mut self.snapshots {
+            let tables = &self.tables;
+            let home: Vec<_> =
+                pending.missing.iter().filter_map(|block| tables.copy(pending.table, *block)).collect();
+            for lease in home {
+                pending.missing.remove(&lease.block);
+                pending.so_far.blocks.push((lease.block, lease.rows));
+            }
+        }
+        let (done, waiting) =
+            std::mem::take(&mut self.snapshots).into_iter().partition(|p: &Pending| p.missing.is_empty());
+        self.snapshots = waiting;
+        let done: Vec<Pending> = done;
+        done.into_iter().map(|pending| Outgoing::Snapshot(pending.number, pending.so_far)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! The rows of a shared table as a step reads them, and the update it makes.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use ndarray::Array2;
+
+use crate::id::{PageId, TableId};
+use crate::message::Page;
+use crate::placement::Geometry;
+use crate::table::{Rule, Table};
+use crate::values::{Buffer, Content, Element};
+
+/// A page that a step reads, with this worker's updates that it does not contain yet.
+#[derive(Debug, Clone)]
+pub(crate) struct ReadPage {
+    pub(crate) page: PageId,
+    pub(crate) rows: Arc<Buffer>,
+    pub(crate) mine: Vec<Arc<Buffer>>,
+}
+
+impl ReadPage {
+    /// The page with the reader's own updates folded in; without any, no copy is made.
+    fn own(&self, rule: &Rule) -> Arc<Buffer> {
+        let mut rows = Arc::clone(&self.rows);
+        for delta in &self.mine {
+            rule.fold(Arc::make_mut(&mut rows), delta);
+        }
+        rows
+    }
+}
+
+/// Rows of a shared table, to read.
+#[derive(Debug, Clone)]
+pub struct View<T> {
+    geometry: Geometry,
+    /// Ascending.
+    pages: Vec<(PageId, Arc<Buffer>)>,
+    element: PhantomData<T>,
+}
+
+impl<T: Element> View<T> {
+    pub(crate) fn new(table: &Table, pages: &[ReadPage]) -> Self {
+        let pages = pages.iter().map(|page| (page.page, page.own(table.update_rule()))).collect();
+        Self { geometry: table.geometry().clone(), pages, element: PhantomData }
+    }
+
+    fn page(&self, page: PageId) -> &Content<T> {
+        let place = match self.pages.get(page.index()) {
+            Some((id, _)) if *id == page => page.index(), // all pages are here
+            _ => self.pages.binary_search_by_key(&page, |(id, _)| *id).unwrap_or_else(|_| {
+                panic!(
+                    "row {} is not among those that the table was told to read",
+                    self.geometry.rows(page).start
+                )
+            }),
+        };
+        T::peek(&self.pages[place].1).expect("a table is read with its own element type")
+    }
+
+    /// A dense row that lies in one page: no copy.
+    ///
+    /// # Panics
+    /// When the row is so wide that it was cut; use [`View::copy_row`]. When the step does not read this row.
+    pub fn row(&self, row: usize) -> &[T] {
+        let pages = self.geometry.pages_of_row(row);
+        assert!(pages.len() == 1, "row {row} is cut into {} pages: use copy_row", pages.len());
+        let (page, number) = self.geometry.locate(row);
+        let width = self.geometry.width();
+        &self.page(page).dense()[number * width..(number + 1) * width]
+    }
+
+    /// Copies a dense row, however wide, to `to`.
+    ///
+    /// # Panics
+    /// When `to` is not as long as the row, or the step does not read this row.
+    pub fn copy_row(&self, row: usize, to: &mut [T]) {
+        assert_eq!(to.len(), self.geometry.width(), "a copy of a row is as long as the row");
+        let number = self.geometry.locate(row).1;
+        for page in self.geometry.pages_of_row(row).map(PageId) {
+            let columns = self.geometry.columns(page);
+            let from = &self.page(page).dense()[number * columns.len()..(number + 1) * columns.len()];
+            to[columns].copy_from_slice(from);
+        }
+    }
+
+    /// The non-zeros of a sparse row, columns ascending.
+    pub fn sparse_row(&self, row: usize) -> impl Iterator<Item = (u32, T)> + '_ {
+        let number = self.geometry.locate(row).1;
+        let pages = self.geometry.pages_of_row(row).map(PageId);
+        pages.flat_map(move |page| self.page(page).sparse()[number].iter().copied())
+    }
+
+    /// All dense rows as one array, copied.
+    pub fn to_array(&self) -> Array2<T> {
+        let mut array = Array2::from_elem((self.geometry.n_rows(), self.geometry.width()), T::default());
+        for (row, mut values) in array.outer_iter_mut().enumerate() {
+            self.copy_row(row, values.as_slice_mut().expect("rows of a new array lie one after the other"));
+        }
+        array
+    }
+}
+
+/// An update of a shared table, merged page by page as the step goes on.
+#[derive(Debug)]
+pub struct Delta<T> {
+    table: TableId,
+    sparse: bool,
+    geometry: Geometry,
+    pages: BTreeMap<PageId, Content<T>>,
+}
+
+impl<T: Element> Delta<T> {
+    pub(crate) fn new(id: TableId, table: &Table) -> Self {
+        Self {
+            table: id,
+            sparse: table.is_sparse(),
+            geometry: table.geometry().clone(),
+            pages: BTreeMap::new(),
+        }
+    }
+
+    fn page(&mut self, page: PageId) -> &mut Content<T> {
+        let (geometry, sparse) = (&self.geometry, self.sparse);
+        let fresh = || Content::zero(sparse, geometry.rows(page).len(), geometry.columns(page).len());
+        self.pages.entry(page).or_insert_with(fresh)
+    }
+
+    /// The update of a dense row that lies in one page, to add to.
+    ///
+    /// # Panics
+    /// When the row is so wide that it was cut; use [`Delta::add_row`].
+    pub fn row(&mut self, row: usize) -> &mut [T] {
+        assert!(self.geometry.pages_of_row(row).len() == 1, "row {row} is cut into pages: use add_row");
+        let (page, number) = self.geometry.locate(row);
+        let width = self.geometry.width();
+        &mut self.page(page).dense_mut()[number * width..(number + 1) * width]
+    }
+
+    /// Adds `values` to a dense row, however wide.
+    ///
+    /// # Panics
+    /// When `values` is not as long as the row.
+    pub fn add_row(&mut self, row: usize, values: &[T]) {
+        assert_eq!(values.len(), self.geometry.width(), "an update of a row is as long as the row");
+        let number = self.geometry.locate(row).1;
+        for page in self.geometry.pages_of_row(row).map(PageId) {
+            let columns = self.geometry.columns(page);
+            let to = &mut self.page(page).dense_mut()[number * columns.len()..(number + 1) * columns.len()];
+            to.iter_mut().zip(&values[columns]).for_each(|(to, value)| *to += *value);
+        }
+    }
+
+    /// Adds `value` at (row, column) of a sparse table; several at one place add up.
+    pub fn add_at(&mut self, row: usize, column: u32, value: T) {
+        let (first, number) = self.geometry.locate(row);
+        let page = self
+            .geometry
+            .pages_of_row(row)
+            .map(PageId)
+            .find(|p| self.geometry.columns(*p).contains(&(column as usize)));
+        self.page(page.unwrap_or(first)).sparse_mut()[number].push((column, value));
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    pub(crate) fn into_pages(self) -> impl Iterator<Item = Page> {
+        let table = self.table;
+        self.pages.into_iter().map(move |(page, mut content)| {
+            if let Content::Sparse(rows) = &mut content {
+                rows.iter_mut().for_each(merge);
+            }
+            Page { table, page, rows: Arc::new(T::erase(content)) }
+        })
+    }
+}
+
+/// Sorts the entries of a row by column and adds up those of one column.
+fn merge<T: Element>(row: &mut Vec<(u32, T)>) {
+    row.sort_by_key(|(column, _)| *column);
+    row.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        if same {
+            kept.1 += later.1;
+        }
+        same
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(table: &Table, delta: Delta<f64>) -> View<f64> {
+        let mut pages: BTreeMap<PageId, ReadPage> = (0..table.geometry().n_pages())
+            .map(PageId::at)
+            .map(|page| {
+                let rows = table.start(table.geometry().rows(page), table.geometry().columns(page));
+                (page, ReadPage { page, rows: Arc::new(rows), mine: Vec::new() })
+            })
+            .collect();
+        for page in delta.into_pages() {
+            pages.get_mut(&page.page).unwrap().mine.push(page.rows);
+        }
+        View::new(table, &pages.into_values().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_row_that_is_cut_reads_back_what_was_added() {
+        let table = Table::dense("wide", 3, 10)
+            .of::<f64>()
+            .paged(4)
+            .starting(|row, v: &mut [f64]| v.fill(row as f64));
+        let mut delta = Delta::<f64>::new(TableId(0), &table);
+        let values: Vec<f64> = (0..10).map(f64::from).collect();
+        delta.add_row(1, &values);
+        let view = whole(&table, delta);
+        let mut row = [0.0; 10];
+        view.copy_row(1, &mut row);
+        assert_eq!(row.to_vec(), values.iter().map(|v| v + 1.0).collect::<Vec<_>>());
+        assert_eq!(view.to_array()[[2, 9]], 2.0);
+    }
+
+    #[test]
+    fn sparse_additions_at_one_place_add_up() {
+        let table = Table::sparse("counts", 2, 100).of::<f64>().paged(60);
+        let mut delta = Delta::<f64>::new(TableId(0), &table);
+        [(7, 1.0), (93, 2.0), (7, 0.5)]
+            .into_iter()
+            .for_each(|(column, value)| delta.add_at(1, column, value));
+        let view = whole(&table, delta);
+        assert_eq!(view.sparse_row(1).collect::<Vec<_>>(), [(7, 1.5), (93, 2.0)]);
+        assert_eq!(view.sparse_row(0).count(), 0);
+    }
+}

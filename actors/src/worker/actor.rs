@@ -1,0 +1,138 @@
+//! The worker as an actor: messages in, decisions of the [`Desk`], messages out. The app computes on a thread of its
+//! own, so this mailbox is never blocked by it.
+
+use std::time::Instant;
+
+use actix::prelude::*;
+
+use super::desk::{Action, Desk, Prepared, Spent};
+use crate::app::{Outcome, Step};
+use crate::id::WorkerId;
+use crate::message::{Applied, Assign, Join, Pull, Push, Report, Rows};
+use crate::node::{Breather, Lifeline};
+
+/// An actor that has steps computed.
+pub struct Worker {
+    id: WorkerId,
+    desk: Desk,
+    routes: Routes,
+    /// Absent until the node has made it.
+    app: Option<Recipient<Step>>,
+    idle_since: Instant,
+    breather: Breather,
+    _lifeline: Lifeline,
+}
+
+/// Where a worker sends what it has.
+pub struct Routes {
+    /// The scheduler's ear for workers that are ready.
+    pub join: Recipient<Join>,
+    /// The scheduler's ear for finished steps.
+    pub report: Recipient<Report>,
+    /// The shards, shard 0 first.
+    pub shards: Vec<(Recipient<Pull>, Recipient<Push>)>,
+    /// The node, which makes an app anew that died.
+    pub renew: Recipient<Renew>,
+}
+
+/// Worker → node: the app died; make it anew.
+#[derive(Message)]
+#[rtype(result = "Option<Recipient<Step>>")]
+pub struct Renew(pub WorkerId);
+
+impl Worker {
+    /// An actor around a desk; `lifeline` tells its node when it dies.
+    pub fn new(id: WorkerId, desk: Desk, routes: Routes, lifeline: Lifeline) -> Self {
+        let (idle_since, breather) = (Instant::now(), Breather::default());
+        Self { id, desk, routes, app: None, idle_since, breather, _lifeline: lifeline }
+    }
+
+    fn act(&mut self, actions: Vec<Action>, ctx: &mut Context<Self>) {
+        for action in actions {
+            match action {
+                Action::Pull(shard, pull) => self.routes.shards[shard.index()].0.do_send(pull),
+                Action::Push(shard, push) => self.routes.shards[shard.index()].1.do_send(push),
+                Action::Report(report) => self.routes.report.do_send(report),
+                Action::Compute(step) => self.compute(step, ctx),
+            }
+        }
+        self.breather.breathe(ctx);
+    }
+
+    fn compute(&mut self, Prepared(step): Prepared, ctx: &mut Context<Self>) {
+        let begun = Instant::now();
+        let waited = micros(begun - self.idle_since);
+        let app = self.app.as_ref().expect("a worker joins once it has its app");
+        let outcome = app.send(step).into_actor(self);
+        ctx.spawn(outcome.map(move |outcome, worker, ctx| {
+            worker.idle_since = Instant::now();
+            let spent = Spent { computed: micros(worker.idle_since - begun), waited };
+            match outcome {
+                Ok(outcome) => worker.finish(Some(outcome), spent, ctx),
+                Err(_) => worker.renew(spent, ctx),
+            }
+        }));
+    }
+
+    fn finish(&mut self, outcome: Option<Outcome>, spent: Spent, ctx: &mut Context<Self>) {
+        let actions = self.desk.computed(outcome, spent);
+        self.act(actions, ctx);
+    }
+
+    /// The app died: gets another one from the node, then reports the step as failed.
+    fn renew(&mut self, spent: Spent, ctx: &mut Context<Self>) {
+        tracing::error!(worker = %self.id, "the app panicked; it is made anew");
+        self.with_new_app(ctx, move |worker, ctx| worker.finish(None, spent, ctx));
+    }
+
+    fn with_new_app(
+        &mut self,
+        ctx: &mut Context<Self>,
+        then: impl FnOnce(&mut Self, &mut Context<Self>) + 'static,
+    ) {
+        let renewed = self.routes.renew.send(Renew(self.id)).into_actor(self);
+        ctx.spawn(renewed.map(move |renewed, worker, ctx| {
+            if let Ok(Some(app)) = renewed {
+                worker.app = Some(app);
+                then(worker, ctx);
+            }
+        }));
+    }
+}
+
+fn micros(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+impl Actor for Worker {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.set_mailbox_capacity(1024);
+        self.with_new_app(ctx, |worker, _| worker.routes.join.do_send(Join { worker: worker.id }));
+    }
+}
+
+impl Handler<Assign> for Worker {
+    type Result = ();
+    fn handle(&mut self, assign: Assign, ctx: &mut Self::Context) {
+        let actions = self.desk.assign(assign);
+        self.act(actions, ctx);
+    }
+}
+
+impl Handler<Rows> for Worker {
+    type Result = ();
+    fn handle(&mut self, rows: Rows, ctx: &mut Self::Context) {
+        let actions = self.desk.rows(rows);
+        self.act(actions, ctx);
+    }
+}
+
+impl Handler<Applied> for Worker {
+    type Result = ();
+    fn handle(&mut self, applied: Applied, ctx: &mut Self::Context) {
+        let actions = self.desk.applied(applied);
+        self.act(actions, ctx);
+    }
+}

@@ -1,0 +1,371 @@
+//! What a worker decides: what to pull for a step, when it can be computed, when it is finished.
+//!
+//! The scheduler may assign step *t+1* while *t* computes: its rows and leases are then already on their way, and
+//! the updates of *t−1* on theirs. Steps are computed and reported in the order of their clocks.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::cache::{Cached, RowCache};
+use super::outbox::Outbox;
+use crate::app::{Outcome, Step};
+use crate::clock::{Clock, Consistency};
+use crate::id::{BlockId, BlockKey, PageId, PageKey, PartId, ShardId, TableId, WorkerId};
+use crate::message::{Applied, Assign, Failure, Findings, Lease, Phase, Pull, Push, Report, Rows};
+use crate::placement::Placement;
+use crate::table::{LeasedBy, Reads, Table, Usage};
+use crate::view::ReadPage;
+
+/// What a worker does next.
+#[derive(Debug)]
+pub enum Action {
+    /// Ask a shard.
+    Pull(ShardId, Pull),
+    /// Send updates to a shard.
+    Push(ShardId, Push),
+    /// Have the app compute a step.
+    Compute(Prepared),
+    /// Tell the scheduler.
+    Report(Report),
+}
+
+/// A step that has all it needs.
+#[derive(Debug)]
+pub struct Prepared(pub Step);
+
+impl std::fmt::Debug for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "step of {:?} at clock {}", self.task, self.clock)
+    }
+}
+
+/// The work on one worker's desk.
+pub struct Desk {
+    worker: WorkerId,
+    tables: Arc<Vec<Table>>,
+    placement: Placement,
+    consistency: Consistency,
+    seed: u64,
+    cache: Arc<RowCache>,
+    outbox: Outbox,
+    tickets: u64,
+    /// Assigned and not yet computing, in clock order.
+    waiting: VecDeque<Gathering>,
+    computing: Option<Computing>,
+    /// Computed, updates not yet acknowledged by all shards, in clock order.
+    unacknowledged: VecDeque<Sent>,
+    /// The pages that a step on a part reads.
+    reads: HashMap<PartId, Arc<Vec<PageKey>>>,
+}
+
+/// A step whose rows are on their way.
+struct Gathering {
+    assign: Assign,
+    ticket: u64,
+    pulled: bool,
+    awaited: BTreeSet<ShardId>,
+    pages: BTreeMap<PageKey, Cached>,
+    leases: Vec<Lease>,
+    copies: Vec<Lease>,
+}
+
+struct Computing {
+    assign: Assign,
+    staleness: u64,
+    leased: bool,
+}
+
+struct Sent {
+    clock: Clock,
+    awaited: BTreeSet<(ShardId, u64)>,
+    report: Report,
+}
+
+/// How long a step computed and how long the worker had nothing to compute before it, in microseconds.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spent {
+    /// Computing.
+    pub computed: u64,
+    /// Waiting.
+    pub waited: u64,
+}
+
+/// What a desk needs to know of its job.
+#[derive(Clone)]
+pub struct Setting {
+    /// The job's tables.
+    pub tables: Arc<Vec<Table>>,
+    /// Which shard owns what.
+    pub placement: Placement,
+    /// How old a read may be.
+    pub consistency: Consistency,
+    /// The job's seed.
+    pub seed: u64,
+}
+
+impl Desk {
+    /// An empty desk.
+    pub fn new(worker: WorkerId, setting: Setting, cache: Arc<RowCache>) -> Self {
+        let Setting { tables, placement, consistency, seed } = setting;
+        Self {
+            worker,
+            tables,
+            placement,
+            consistency,
+            seed,
+            cache,
+            outbox: Outbox::new(worker, placement),
+            tickets: 0,
+            waiting: VecDeque::new(),
+            computing: None,
+            unacknowledged: VecDeque::new(),
+            reads: HashMap::new(),
+        }
+    }
+
+    /// Takes a step on: pulls what it needs and the cache does not have.
+    pub fn assign(&mut self, assign: Assign) -> Vec<Action> {
+        self.tickets += 1;
+        self.waiting.push_back(Gathering {
+            assign,
+            ticket: self.tickets,
+            pulled: false,
+            awaited: BTreeSet::new(),
+            pages: BTreeMap::new(),
+            leases: Vec::new(),
+            copies: Vec::new(),
+        });
+        self.go_on()
+    }
+
+    /// Takes rows in.
+    pub fn rows(&mut self, rows: Rows) -> Vec<Action> {
+        self.cache.take_in(self.worker, &rows);
+        let Some(gathering) = self.waiting.iter_mut().find(|g| g.pulled && g.ticket == rows.ticket) else {
+            return Vec::new(); // pushed by the shard: the cache has them
+        };
+        gathering.awaited.remove(&rows.shard);
+        for page in &rows.pages {
+            gathering.pages.insert((page.table, page.page), Cached::of(page, &rows, self.worker));
+        }
+        gathering.leases.extend(rows.leases);
+        gathering.copies.extend(rows.copies);
+        self.go_on()
+    }
+
+    /// Takes an acknowledgement in.
+    pub fn applied(&mut self, applied: Applied) -> Vec<Action> {
+        for sent in &mut self.unacknowledged {
+            sent.awaited.remove(&(applied.shard, applied.sequence));
+        }
+        self.reports()
+    }
+
+    /// Takes in what the app computed, or that it died.
+    pub fn computed(&mut self, outcome: Option<Outcome>, spent: Spent) -> Vec<Action> {
+        let Computing { assign, staleness, leased } =
+            self.computing.take().expect("only a computing step ends");
+        let clock = assign.clock;
+        let (result, deltas, leases) = match outcome {
+            Some(outcome) => (self.checked(outcome.findings, &assign), outcome.deltas, outcome.leases),
+            None => (Err(self.panicked(&assign, leased)), Vec::new(), Vec::new()),
+        };
+        let pushes = self.outbox.pack(clock, deltas, leases);
+        let awaited = pushes.iter().map(|(shard, push)| (*shard, push.sequence)).collect();
+        let report = Report {
+            worker: self.worker,
+            clock,
+            result,
+            computed: spent.computed,
+            waited: spent.waited,
+            staleness,
+        };
+        self.unacknowledged.push_back(Sent { clock, awaited, report });
+        let mut actions: Vec<_> = pushes.into_iter().map(|(shard, push)| Action::Push(shard, push)).collect();
+        actions.extend(self.reports());
+        actions.extend(self.go_on());
+        actions
+    }
+
+    fn checked(&self, findings: Findings, assign: &Assign) -> Result<Findings, Failure> {
+        if findings.cost.is_finite() {
+            return Ok(findings);
+        }
+        let (cost, part, clock) = (findings.cost, assign.task.part, assign.clock);
+        Err(Failure::Fatal(format!(
+            "the objective of part {part} is {cost} at clock {clock}: the run diverged"
+        )))
+    }
+
+    fn panicked(&self, assign: &Assign, leased: bool) -> Failure {
+        let (worker, part, clock) = (self.worker, assign.task.part, assign.clock);
+        let what = format!("worker {worker}: the app panicked on part {part} at clock {clock}");
+        match leased {
+            true => Failure::Fatal(format!("{what} with leased rows in its hands, which are lost")),
+            false => Failure::Again(what),
+        }
+    }
+
+    /// Reports finished steps in clock order.
+    fn reports(&mut self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        while self.unacknowledged.front().is_some_and(|sent| sent.awaited.is_empty()) {
+            let sent = self.unacknowledged.pop_front().expect("looked at");
+            debug_assert_eq!(sent.clock, sent.report.clock);
+            actions.push(Action::Report(sent.report));
+        }
+        actions
+    }
+
+    /// Pulls for steps that have not, and computes the first if it has everything.
+    fn go_on(&mut self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        for place in 0..self.waiting.len() {
+            let may_pull = place == 0 && self.computing.is_none() || !self.reads_custom_rules();
+            if !self.waiting[place].pulled && may_pull {
+                actions.extend(self.pull(place));
+            }
+        }
+        if self.computing.is_none() && self.waiting.front().is_some_and(|g| g.pulled && g.awaited.is_empty())
+        {
+            let gathering = self.waiting.pop_front().expect("looked at");
+            actions.push(Action::Compute(self.prepare(gathering)));
+        }
+        actions
+    }
+
+    /// Where a shard runs a rule of its own, a worker cannot complete a reading by itself: it reads after it wrote.
+    fn reads_custom_rules(&self) -> bool {
+        self.tables
+            .iter()
+            .any(|table| *table.usage() == Usage::Shared && !table.update_rule().is_known_to_workers())
+    }
+
+    fn pull(&mut self, place: usize) -> Vec<Action> {
+        let (clock, min, fresh) = {
+            let assign = &self.waiting[place].assign;
+            (assign.clock, assign.min, assign.task.fresh || self.consistency == Consistency::Async)
+        };
+        let need = if fresh { min } else { self.consistency.oldest(clock) };
+        let pages = self.pages_of(self.waiting[place].assign.task.part);
+        let mut pulls: BTreeMap<ShardId, Pull> = BTreeMap::new();
+        let (worker, ticket) = (self.worker, self.waiting[place].ticket);
+        let subscribe = matches!(self.consistency, Consistency::Essp(_));
+        let empty = |after| Pull {
+            worker,
+            ticket,
+            need,
+            after,
+            pages: Vec::new(),
+            leases: Vec::new(),
+            copies: Vec::new(),
+            subscribe,
+        };
+        let after = |outbox: &Outbox, custom: bool, shard| if custom { outbox.last(shard) } else { 0 };
+        let custom = self.reads_custom_rules();
+        for (table, page) in pages.iter().copied() {
+            let cached = if fresh || custom { None } else { self.cache.get(table, page, need) };
+            if let Some(cached) = cached {
+                self.waiting[place].pages.insert((table, page), cached);
+            } else {
+                let shard = self.placement.of_page(table, page);
+                let pull = pulls.entry(shard).or_insert_with(|| empty(after(&self.outbox, custom, shard)));
+                pull.pages.push((table, page));
+            }
+        }
+        let (leases, copies) = self.blocks_of(&self.waiting[place].assign);
+        for (table, block) in leases {
+            let shard = self.placement.of_block(table, block);
+            pulls.entry(shard).or_insert_with(|| empty(0)).leases.push((table, block));
+        }
+        for (table, block) in copies {
+            let shard = self.placement.of_block(table, block);
+            pulls.entry(shard).or_insert_with(|| empty(0)).copies.push((table, block));
+        }
+        let gathering = &mut self.waiting[place];
+        gathering.pulled = true;
+        gathering.awaited = pulls.keys().copied().collect();
+        pulls.into_iter().map(|(shard, pull)| Action::Pull(shard, pull)).collect()
+    }
+
+    /// The pages that a step on this part reads.
+    fn pages_of(&mut self, part: PartId) -> Arc<Vec<PageKey>> {
+        let tables = &self.tables;
+        let list = || {
+            let shared = tables.iter().enumerate().filter(|(_, table)| *table.usage() == Usage::Shared);
+            let pages = shared.flat_map(|(id, table)| {
+                let pages = match table.reads() {
+                    Reads::All => (0..table.geometry().n_pages()).map(PageId::at).collect(),
+                    Reads::Rows(rows) => table.geometry().covering(&rows(part)),
+                };
+                pages.into_iter().map(move |page| (TableId::at(id), page))
+            });
+            Arc::new(pages.collect())
+        };
+        Arc::clone(self.reads.entry(part).or_insert_with(list))
+    }
+
+    /// The blocks that a step leases and those that it looks at.
+    fn blocks_of(&self, assign: &Assign) -> (Vec<BlockKey>, Vec<BlockKey>) {
+        let (mut leases, mut copies) = (Vec::new(), Vec::new());
+        for (number, table) in self.tables.iter().enumerate() {
+            let id = TableId::at(number);
+            match table.usage() {
+                Usage::Leased { by: LeasedBy::Part, .. } => leases.push((id, BlockId(assign.task.part.0))),
+                Usage::Leased { by: LeasedBy::Block, .. } if assign.task.phase == Phase::Evaluate => {
+                    copies.extend((0..table.n_blocks()).map(|block| (id, BlockId::at(block))));
+                }
+                Usage::Leased { by: LeasedBy::Block, .. } => {
+                    leases.extend(assign.task.block.map(|b| (id, b)));
+                }
+                Usage::Shared => {}
+            }
+        }
+        (leases, copies)
+    }
+
+    fn prepare(&mut self, gathering: Gathering) -> Prepared {
+        let Gathering { assign, pages, leases, copies, .. } = gathering;
+        let clock = assign.clock;
+        let oldest_read = pages.values().map(|cached| cached.min).min().unwrap_or(clock);
+        let mut reads: Vec<(TableId, Vec<ReadPage>)> = Vec::new();
+        for ((table, page), cached) in pages {
+            let applied = cached.applied.get(self.worker.index()).copied().unwrap_or(0);
+            let mine = match self.tables[table.index()].update_rule().is_known_to_workers() {
+                true => self.outbox.missing(table, page, applied),
+                false => Vec::new(),
+            };
+            if reads.last().is_none_or(|(last, _)| *last != table) {
+                reads.push((table, Vec::new()));
+            }
+            let read = ReadPage { page, rows: cached.rows, mine };
+            reads.last_mut().expect("pushed").1.push(read);
+        }
+        self.outbox.forget(self.oldest_own(clock));
+        let leased = !leases.is_empty();
+        let staleness = clock.ahead_of(oldest_read);
+        self.computing = Some(Computing { assign: assign.clone(), staleness, leased });
+        Prepared(Step {
+            clock,
+            seed: self.seed,
+            task: assign.task,
+            tables: Arc::clone(&self.tables),
+            reads,
+            leases,
+            copies,
+            deltas: Vec::new(),
+        })
+    }
+
+    /// Updates of clocks before this one are in every row that a step from `clock` on can read.
+    fn oldest_own(&self, clock: Clock) -> Clock {
+        match self.consistency {
+            // A pull under `async` is answered with everything acknowledged; at most two steps are under way.
+            Consistency::Async => Clock(clock.0.saturating_sub(2)),
+            bounded => bounded.oldest(clock),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
