@@ -22,14 +22,14 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// From now on a signal sets `stop`; with `outlive_terminal` a hang-up is ignored.
+    /// From now on a signal sets `stop` and is answered on `screen`; with `outlive_terminal` a hang-up is ignored.
     ///
     /// # Errors
     /// The operating system refuses the handlers.
     pub(crate) fn watch(
         stop: Arc<AtomicBool>,
         outlive_terminal: bool,
-        screen: Screen,
+        screen: Option<Screen>,
     ) -> std::io::Result<Self> {
         let signals = Self::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -42,7 +42,7 @@ impl Signals {
         drop(entered);
         let received = Arc::clone(&signals.received);
         std::thread::Builder::new().name("signals".into()).spawn(move || {
-            runtime.block_on(listen(interrupt, terminate, &received, &stop, &screen));
+            runtime.block_on(listen(interrupt, terminate, &received, &stop, screen.as_ref()));
         })?;
         Ok(signals)
     }
@@ -61,7 +61,7 @@ async fn listen(
     mut terminate: Signal,
     received: &AtomicU8,
     stop: &AtomicBool,
-    screen: &Screen,
+    screen: Option<&Screen>,
 ) {
     loop {
         let number = tokio::select! {
@@ -72,6 +72,10 @@ async fn listen(
             std::process::exit(i32::from(SIGNALLED + number));
         }
         stop.store(true, Ordering::SeqCst);
-        screen.say("stopping at the next clock and keeping what there is; press Ctrl-C again to end at once");
+        if let Some(screen) = screen {
+            screen.say(
+                "stopping at the next clock and keeping what there is; press Ctrl-C again to end at once",
+            );
+        }
     }
 }

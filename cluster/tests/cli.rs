@@ -1,105 +1,17 @@
 //! The command line from outside: the real binary, and the same command line over the app of `examples/own_app.rs`,
 //! which needs no data but a file of numbers and can be told to take its time.
 
+#![allow(clippy::unwrap_used)] // the lint lets tests unwrap, but not the functions beside them
+
+mod place;
+
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use place::{LONG, Place, failure, signal, slackline, stderr, stdout};
 use serde_json::Value;
-use tempfile::TempDir;
-
-/// `slackline` with these words behind it.
-fn slackline(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_slackline")).args(line.split_whitespace()).output().unwrap()
-}
-
-/// The example, built: cargo builds it for a whole `cargo test`, but not for `--test cli`.
-fn own_app() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let profile = Path::new(env!("CARGO_BIN_EXE_slackline")).parent().unwrap();
-        let target = profile.parent().unwrap();
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "slackline-cluster", "--example", "own_app"]);
-        build.arg("--target-dir").arg(target);
-        if profile.ends_with("release") {
-            build.arg("--release");
-        }
-        assert!(build.status().unwrap().success(), "the example does not build");
-        profile.join("examples").join("own_app")
-    })
-}
-
-/// A directory with `numbers.txt` (1 to 9, mean 5) to run in.
-struct Place(TempDir);
-
-impl Place {
-    fn new() -> Self {
-        let place = Self(tempfile::tempdir().unwrap());
-        place.write("numbers.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
-        place
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).unwrap()
-    }
-
-    fn json(&self, name: &str) -> Value {
-        serde_json::from_str(&self.read(name)).unwrap()
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(own_app());
-        command.current_dir(self.0.path()).args(line.split_whitespace());
-        command
-    }
-
-    fn run(&self, line: &str) -> Output {
-        self.command(line).output().unwrap()
-    }
-
-    /// Starts a run that takes a minute, and waits until it has done some of it.
-    fn start_long_run(&self, command: &mut Command) -> std::process::Child {
-        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let start = Instant::now();
-        while fs::metadata(self.path("run/metrics.jsonl")).map_or(0, |metadata| metadata.len()) == 0 {
-            assert!(start.elapsed() < Duration::from_secs(30), "the run does not start");
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        child
-    }
-}
-
-const LONG: &str = "train mean --data numbers.txt --out run --steps 6000 --pause 10";
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
-
-/// The exit code and what was said on stderr.
-fn failure(output: &Output) -> (i32, String) {
-    (output.status.code().unwrap(), stderr(output).trim_end().to_owned())
-}
-
-fn signal(child: &std::process::Child, name: &str) {
-    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-}
 
 #[test]
 fn every_command_has_help_with_an_example_and_a_version() {
@@ -316,8 +228,26 @@ fn a_reader_that_goes_away_does_not_end_the_run() {
 fn apps_are_listed_for_people_and_for_programs() {
     let place = Place::new();
     assert_eq!(stdout(&place.run("apps")).trim(), "mean  The mean of a file of numbers, by gradient descent");
-    assert!(stdout(&place.run("apps mean")).contains("--rate R    Step size, more than 0 [default: 0.5]"));
+    assert!(
+        stdout(&place.run("apps mean"))
+            .contains("--rate R               Step size, more than 0 [default: 0.5]")
+    );
     let apps: Value = serde_json::from_str(&stdout(&place.run("apps --json"))).unwrap();
     assert_eq!(apps[0]["options"][1]["name"].as_str(), Some("steps"));
     assert_eq!(slackline("apps --json").status.code(), Some(0));
+}
+
+#[test]
+fn every_job_file_of_ours_has_only_keys_that_its_app_knows() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../config");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for file in files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")) {
+        let text = fs::read_to_string(&file).unwrap();
+        let app = text.lines().find_map(|line| line.strip_prefix("app: ")).unwrap();
+        if slackline_apps::catalog::find(app).is_some() {
+            // Keys are checked before values, and the flag's value before any data is opened.
+            let (_, said) = failure(&slackline(&format!("train {} --data x --workers 0", file.display())));
+            assert!(said.contains("--workers is 0"), "{}: {said}", file.display());
+        }
+    }
 }

@@ -2,9 +2,9 @@
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
-use slackline_apps::catalog::App;
+use slackline_apps::catalog::{App, OptionSpec};
 
-use super::{find, start_log};
+use super::{find, help, start_log, takes_no_value};
 use crate::Error;
 use crate::console::{self, Screen};
 
@@ -36,11 +36,9 @@ fn about(app: &&dyn App) -> (String, String) {
 }
 
 fn options(app: &dyn App) -> String {
-    let row = |option: &slackline_apps::catalog::OptionSpec| {
-        (
-            format!("  --{} {}", option.name, option.value),
-            format!("{} [default: {}]", option.help, option.default),
-        )
+    let row = |option: &OptionSpec| {
+        let value = if takes_no_value(option) { "[true|false]" } else { option.value };
+        (format!("  --{} {value}", option.name), help(option))
     };
     let rows: Vec<_> = app.options().iter().map(row).collect();
     let name = app.name();
@@ -49,7 +47,7 @@ fn options(app: &dyn App) -> String {
 }
 
 fn app_json(app: &dyn App) -> Value {
-    let option = |option: &slackline_apps::catalog::OptionSpec| json!({"name": option.name, "value": option.value, "default": option.default, "help": option.help});
+    let option = |option: &OptionSpec| json!({"name": option.name, "value": option.value, "default": option.default, "help": option.help});
     let options: Vec<_> = app.options().iter().map(option).collect();
     json!({"name": app.name(), "about": app.about(), "options": options})
 }

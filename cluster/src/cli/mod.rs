@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command};
-use slackline_apps::catalog::App;
+use slackline_apps::catalog::{App, OptionSpec};
 
 use crate::console::Screen;
 use crate::nearest::nearest;
@@ -64,6 +64,7 @@ fn command(apps: &[&dyn App]) -> Command {
         .value_parser(["pretty", "json"])
         .default_value("pretty")
         .global(true)
+        .display_order(900)
         .help("Logs as text or as JSON lines");
     Command::new("slackline")
         .about(ABOUT)
@@ -89,6 +90,19 @@ fn find<'a>(apps: &[&'a dyn App], name: &str) -> Result<&'a dyn App, Error> {
         let guess = guess.map(|guess| format!("; did you mean {guess}?")).unwrap_or_default();
         Error::Usage(format!("no app is called {name}{guess} (`slackline apps` lists them)"))
     })
+}
+
+/// An option's help with its default.
+fn help(option: &OptionSpec) -> String {
+    match option.default {
+        "" => option.help.into(),
+        default => format!("{} [default: {default}]", option.help),
+    }
+}
+
+/// Whether the option may stand without a value: one that is true or false.
+fn takes_no_value(option: &OptionSpec) -> bool {
+    matches!(option.default, "true" | "false")
 }
 
 /// What the parser refuses, as one sentence.

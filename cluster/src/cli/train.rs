@@ -10,7 +10,7 @@ use serde_json::Value;
 use slackline_apps::catalog::{App, News, OptionSpec, Trained, Watch};
 
 use super::job::Job;
-use super::{find, start_log};
+use super::{find, help, start_log, takes_no_value};
 use crate::Error;
 use crate::console::{self, Console, Screen};
 use crate::run_directory::{MetricsLog, RunDirectory, Seconds, summary};
@@ -64,11 +64,11 @@ fn app_command(app: &dyn App) -> Command {
 }
 
 fn app_option(option: &OptionSpec) -> Arg {
-    let help = format!("{} [default: {}]", option.help, option.default);
-    let arg = Arg::new(option.name).long(option.name).help(help);
-    match option.default {
-        "true" | "false" => switch(arg),
-        _ => arg.value_name(option.value).allow_negative_numbers(true),
+    let arg = Arg::new(option.name).long(option.name).help(help(option));
+    if takes_no_value(option) {
+        switch(arg)
+    } else {
+        arg.value_name(option.value).allow_negative_numbers(true)
     }
 }
 
@@ -172,7 +172,8 @@ impl Listeners {
 impl Run<'_> {
     fn go(self) -> Result<u8, Error> {
         let stop = Arc::new(AtomicBool::new(false));
-        let signals = Signals::watch(Arc::clone(&stop), self.directory.is_some(), self.screen.clone())
+        let answer = (!self.settings.quiet).then(|| self.screen.clone());
+        let signals = Signals::watch(Arc::clone(&stop), self.directory.is_some(), answer)
             .map_err(|error| slackline_apps::Error::Run(format!("cannot listen to signals: {error}")))?;
         let listeners = Arc::new(Mutex::new(Listeners {
             console: Console::new(self.settings.quiet, self.settings.json, &self.screen),
