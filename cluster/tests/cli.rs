@@ -6,7 +6,7 @@
 mod place;
 
 use std::fs;
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -202,9 +202,8 @@ fn a_second_interrupt_ends_at_once() {
     let mut command = place.command("train mean --data numbers.txt --out run --steps 2 --pause 60000");
     let mut child = place.start_long_run(&mut command);
     signal(&child, "INT");
-    let mut first = [0; 9];
-    child.stderr.as_mut().unwrap().read_exact(&mut first).unwrap();
-    std::thread::sleep(Duration::from_millis(200));
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().starts_with("stopping at the next clock")));
     signal(&child, "INT");
     let start = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(130));
