@@ -47,7 +47,10 @@ fn options(app: &dyn App) -> String {
 }
 
 fn app_json(app: &dyn App) -> Value {
-    let option = |option: &OptionSpec| json!({"name": option.name, "value": option.value, "default": option.default, "help": option.help});
+    let option = |option: &OptionSpec| {
+        let OptionSpec { name, value, default, help } = option;
+        json!({"name": name, "value": value, "default": default, "help": help})
+    };
     let options: Vec<_> = app.options().iter().map(option).collect();
     json!({"name": app.name(), "about": app.about(), "options": options})
 }
