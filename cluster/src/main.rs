@@ -1,2 +1,7 @@
 //! The `slackline` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    slackline_cluster::cli::run(slackline_apps::catalog::apps(), std::env::args_os().collect())
+}

@@ -1,0 +1,240 @@
+//! `slackline train`: one process, nothing to set up.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use serde_json::Value;
+use slackline_apps::catalog::{App, News, OptionSpec, Trained, Watch};
+
+use super::job::Job;
+use super::{find, help, start_log, takes_no_value};
+use crate::Error;
+use crate::console::{self, Console, Screen};
+use crate::run_directory::{MetricsLog, RunDirectory, Seconds, summary};
+use crate::settings::{Layer, Settings, available_workers};
+use crate::signals::Signals;
+
+pub(super) const NAME: &str = "train";
+
+const HELP: &str = "Example:
+  slackline train lasso --data train.svm --test test.svm --out runs/1 --workers 4
+
+`slackline train APP --help` lists an app's options.
+
+Settings come from four places, later ones win: defaults, a job file (`slackline train job.yaml`), the environment
+(SLACKLINE__WORKERS=4), flags. The keys of a job file are `app` and the long options without dashes, all at the top
+level; paths in it are relative to the working directory, as on the command line.
+
+Ctrl-C stops the run at its next clock and keeps what it has; a second one ends it at once.";
+
+/// `train`, with a command for every app.
+pub(super) fn command(apps: &[&dyn App]) -> Command {
+    Command::new(NAME)
+        .about("Trains a model: `slackline train APP --data FILE …` or `slackline train job.yaml`")
+        .after_help(HELP)
+        .override_usage(
+            "slackline train APP --data FILE [OPTIONS]\n       slackline train JOB.yaml [OPTIONS]",
+        )
+        .subcommand_required(true)
+        .subcommand_value_name("APP")
+        .subcommand_help_heading("Apps")
+        .disable_help_subcommand(true)
+        .subcommands(apps.iter().map(|app| app_command(*app)))
+}
+
+fn app_command(app: &dyn App) -> Command {
+    let example = app
+        .options()
+        .iter()
+        .find(|option| option.default.parse::<f64>().is_ok())
+        .map(|option| format!(" --{} {}", option.name, option.default))
+        .unwrap_or_default();
+    Command::new(app.name())
+        .about(app.about())
+        .args(common_options())
+        .next_help_heading(format!("Options of {}", app.name()))
+        .args(app.options().iter().map(app_option))
+        .after_help(format!(
+            "Example:\n  slackline train {} --data FILE --out runs/1 --workers 2{example}",
+            app.name()
+        ))
+}
+
+fn app_option(option: &OptionSpec) -> Arg {
+    let arg = Arg::new(option.name).long(option.name).help(help(option));
+    if takes_no_value(option) {
+        switch(arg)
+    } else {
+        arg.value_name(option.value).allow_negative_numbers(true)
+    }
+}
+
+/// An option that is true where it is given without a value.
+fn switch(arg: Arg) -> Arg {
+    arg.value_name("true|false").num_args(0..=1).default_missing_value("true")
+}
+
+/// Whether the option that every app has under this name is a switch.
+pub(super) fn is_switch(name: &str) -> bool {
+    matches!(name, "quiet" | "json")
+}
+
+fn common_options() -> Vec<Arg> {
+    let option = |name: &'static str, value: &'static str, help: &str| {
+        Arg::new(name).long(name).value_name(value).help(help.to_owned()).allow_negative_numbers(true)
+    };
+    let workers = format!("How many workers compute, 1 to 1024 [default: one per core, here {}]", {
+        available_workers()
+    });
+    vec![
+        option("data", "FILE", "The training data; plain, .gz or .zst"),
+        option("test", "FILE", "Held-out data to score the model on"),
+        option(
+            "out",
+            "DIR",
+            "Where the model, its metrics and a summary go [default: only print the result]",
+        ),
+        Arg::new("force").long("force").action(ArgAction::SetTrue).help("Replace the run that --out holds"),
+        option("workers", "N", &workers),
+        option("seed", "S", "Every random number of the run comes from it, 0 or more [default: 0]"),
+        option("consistency", "C", "How old a read may be: bsp, ssp:3, essp:3, async [default: the app's]"),
+        option(
+            "schedule",
+            "NAME",
+            "Which part is next: fixed, shuffled, priority, dependency, rotation [default: the app's]",
+        ),
+        switch(Arg::new("quiet").long("quiet"))
+            .help("Show nothing but errors (and with --json the last line)"),
+        switch(Arg::new("json").long("json"))
+            .help("Print what happens as JSON lines on stdout, the summary as the last one"),
+    ]
+}
+
+/// Trains, shows and keeps.
+pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> Result<u8, Error> {
+    let started = Instant::now();
+    let (name, matches) = matches.subcommand().expect("clap asks for an app");
+    let app = find(apps, name)?;
+    let mut layers: Vec<Layer> = job.into_iter().map(|Job(layer)| layer).collect();
+    layers.push(Layer::environment(std::env::vars_os())?);
+    layers.push(Layer::flags(app, matches));
+    let settings = Settings::new(app, &layers)?;
+
+    let bar = console::stderr_is_terminal() && !settings.quiet && !settings.json;
+    let screen = Screen::new(bar);
+    start_log(matches, &screen)?;
+    check_readable(&settings.request.data)?;
+    settings.request.test.as_deref().map_or(Ok(()), check_readable)?;
+    let directory = match &settings.out {
+        Some(path) => Some(RunDirectory::claim(path, matches.get_flag("force"))?),
+        None => None,
+    };
+    Run { app, settings, directory, screen, started }.go()
+}
+
+/// A data file that is not there is refused before anything else happens.
+fn check_readable(path: &Path) -> Result<(), Error> {
+    let refuse = |source| slackline_apps::Error::File { path: path.to_path_buf(), source };
+    let file = std::fs::File::open(path).map_err(refuse)?;
+    if file.metadata().map_err(refuse)?.is_dir() {
+        Err(refuse(std::io::ErrorKind::IsADirectory.into()))?;
+    }
+    Ok(())
+}
+
+/// A run that may begin.
+struct Run<'a> {
+    app: &'a dyn App,
+    settings: Settings,
+    directory: Option<RunDirectory>,
+    screen: Screen,
+    started: Instant,
+}
+
+/// Who hears the news of a run.
+struct Listeners {
+    console: Console,
+    metrics: Option<MetricsLog>,
+}
+
+impl Listeners {
+    fn tell(&mut self, news: &News) {
+        self.console.tell(news);
+        if let (Some(metrics), News::Progress(progress)) = (&mut self.metrics, news) {
+            metrics.push(progress);
+        }
+    }
+}
+
+impl Run<'_> {
+    fn go(self) -> Result<u8, Error> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let answer = (!self.settings.quiet).then(|| self.screen.clone());
+        let signals = Signals::watch(Arc::clone(&stop), self.directory.is_some(), answer)
+            .map_err(|error| slackline_apps::Error::Run(format!("cannot listen to signals: {error}")))?;
+        let listeners = Arc::new(Mutex::new(Listeners {
+            console: Console::new(self.settings.quiet, self.settings.json, &self.screen),
+            metrics: self.directory.as_ref().map(RunDirectory::metrics_log),
+        }));
+        let heard = Arc::clone(&listeners);
+        let tell = move |news: &News| heard.lock().unwrap_or_else(PoisonError::into_inner).tell(news);
+
+        let trained = self.app.train(&self.settings.request, &Watch { tell: Box::new(tell), stop });
+        let mut listeners = listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        listeners.console.finish();
+        let trained = trained?;
+        if !trained.objective.is_finite() && !trained.stopped {
+            return Err(Error::Diverged(trained.objective));
+        }
+        let seconds = Seconds { total: self.started.elapsed().as_secs_f64() };
+        let summary = summary(self.app.name(), &self.settings.request, &trained, &seconds);
+        let written = self.keep(&trained, &summary, &mut listeners);
+        self.show(&trained, &summary, written.is_ok());
+        written?;
+        Ok(if trained.stopped { signals.exit_code() } else { 0 })
+    }
+
+    fn keep(&self, trained: &Trained, summary: &Value, listeners: &mut Listeners) -> Result<(), Error> {
+        if let Some(metrics) = &mut listeners.metrics {
+            metrics.finish()?;
+        }
+        self.directory.as_ref().map_or(Ok(()), |directory| directory.finish(trained, summary))
+    }
+
+    /// The result on stdout; a directory that could not be written does not hide it.
+    fn show(&self, trained: &Trained, summary: &Value, written: bool) {
+        if self.settings.json {
+            console::result(&console::summary_line(summary));
+        } else if !self.settings.quiet {
+            let kept = self.settings.out.as_ref().filter(|_| written);
+            console::result(&report(self.app.name(), trained, kept, self.started.elapsed().as_secs_f64()));
+            if self.settings.out.is_none() {
+                self.screen.say("the model was not kept: give --out DIR to keep it");
+            }
+        }
+    }
+}
+
+fn report(app: &str, trained: &Trained, kept: Option<&PathBuf>, seconds: f64) -> String {
+    let time = |seconds| console::duration(seconds);
+    let total = format!(
+        "{} (reading {}, training {})",
+        time(seconds),
+        time(trained.load_seconds),
+        time(trained.train_seconds)
+    );
+    let mut rows = vec![
+        ("app".to_owned(), app.to_owned()),
+        ("objective".into(), console::number(trained.objective)),
+        ("clocks".into(), trained.clocks.to_string() + if trained.stopped { ", stopped early" } else { "" }),
+        ("time".into(), total),
+    ];
+    rows.extend(trained.metrics.iter().map(|(name, value)| (name.clone(), console::number(*value))));
+    if let Some(path) = kept {
+        rows.push(("kept in".into(), path.display().to_string()));
+    }
+    console::table(&rows)
+}
