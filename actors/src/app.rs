@@ -38,7 +38,7 @@ pub struct Step {
 /// What a step gives back.
 #[derive(Debug)]
 pub struct Outcome {
-    pub(crate) findings: Findings,
+    pub(crate) result: Result<Findings, String>,
     pub(crate) deltas: Vec<Page>,
     pub(crate) leases: Vec<Lease>,
 }
@@ -167,7 +167,12 @@ impl Step {
 
     /// The end of a step that has more to tell the schedule than a cost.
     pub fn found(self, findings: Findings) -> Outcome {
-        Outcome { findings, deltas: self.deltas, leases: self.leases }
+        Outcome { result: Ok(findings), deltas: self.deltas, leases: self.leases }
+    }
+
+    /// The end of the run: the app cannot go on, and why, as a sentence for the user.
+    pub fn failed(self, why: impl Into<String>) -> Outcome {
+        Outcome { result: Err(why.into()), deltas: Vec::new(), leases: self.leases }
     }
 
     fn table(&self, name: &str) -> (TableId, &Table) {

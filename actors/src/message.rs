@@ -216,7 +216,7 @@ pub struct Report {
 pub enum Failure {
     /// The app panicked before it wrote anything that others see: the task can be given out again.
     Again(String),
-    /// The app panicked with leased rows in its hands, or sent a number that is not finite.
+    /// The app gave up, panicked with leased rows in its hands, or sent a cost that is not finite.
     Fatal(String),
 }
 

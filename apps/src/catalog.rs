@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::Error;
+use crate::{Error, StopSwitch};
 
 /// Every app, in the order `slackline apps` shows them.
 pub fn apps() -> &'static [&'static dyn App] {
@@ -71,8 +71,8 @@ pub struct Request {
 pub struct Watch {
     /// Called for everything worth telling, from one thread at a time.
     pub tell: Box<dyn Fn(&News) + Send + Sync>,
-    /// Set from outside to stop the run at the next clock.
-    pub stop: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    /// Thrown from outside to stop the run at the next clock.
+    pub stop: StopSwitch,
 }
 
 /// Something worth telling while a run goes on.

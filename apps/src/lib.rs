@@ -8,5 +8,10 @@ pub mod kernel;
 pub mod lasso;
 pub mod logistic;
 pub mod matrix_factorization;
+mod nearest;
+mod run;
+mod stop;
 
 pub use error::Error;
+pub use nearest::nearest;
+pub use stop::StopSwitch;

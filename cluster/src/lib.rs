@@ -12,7 +12,6 @@ pub mod error;
 
 mod console;
 mod logging;
-mod nearest;
 mod run_directory;
 mod settings;
 mod signals;

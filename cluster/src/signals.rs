@@ -4,8 +4,9 @@
 //! that closes does not end a run that has a directory to leave its result in.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
+use slackline_apps::StopSwitch;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::console::Screen;
@@ -22,12 +23,12 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// From now on a signal sets `stop` and is answered on `screen`; with `outlive_terminal` a hang-up is ignored.
+    /// From now on a signal throws `stop` and is answered on `screen`; with `outlive_terminal` a hang-up is ignored.
     ///
     /// # Errors
     /// The operating system refuses the handlers.
     pub(crate) fn watch(
-        stop: Arc<AtomicBool>,
+        stop: StopSwitch,
         outlive_terminal: bool,
         screen: Option<Screen>,
     ) -> std::io::Result<Self> {
@@ -60,7 +61,7 @@ async fn listen(
     mut interrupt: Signal,
     mut terminate: Signal,
     received: &AtomicU8,
-    stop: &AtomicBool,
+    stop: &StopSwitch,
     screen: Option<&Screen>,
 ) {
     loop {
@@ -71,7 +72,7 @@ async fn listen(
         if received.swap(number, Ordering::SeqCst) != 0 {
             std::process::exit(i32::from(SIGNALLED + number));
         }
-        stop.store(true, Ordering::SeqCst);
+        stop.throw();
         if let Some(screen) = screen {
             screen.say(
                 "stopping at the next clock and keeping what there is; press Ctrl-C again to end at once",

@@ -167,7 +167,7 @@ impl Desk {
             self.computing.take().expect("only a computing step ends");
         let clock = assign.clock;
         let (result, deltas, leases) = match outcome {
-            Some(outcome) => (self.checked(outcome.findings, &assign), outcome.deltas, outcome.leases),
+            Some(outcome) => (checked(outcome.result, &assign), outcome.deltas, outcome.leases),
             None => (Err(self.panicked(&assign, leased)), Vec::new(), Vec::new()),
         };
         let pushes = self.outbox.pack(clock, deltas, leases);
@@ -185,16 +185,6 @@ impl Desk {
         actions.extend(self.reports());
         actions.extend(self.go_on());
         actions
-    }
-
-    fn checked(&self, findings: Findings, assign: &Assign) -> Result<Findings, Failure> {
-        if findings.cost.is_finite() {
-            return Ok(findings);
-        }
-        let (cost, part, clock) = (findings.cost, assign.task.part, assign.clock);
-        Err(Failure::Fatal(format!(
-            "the objective of part {part} is {cost} at clock {clock}: the run diverged"
-        )))
     }
 
     fn panicked(&self, assign: &Assign, leased: bool) -> Failure {
@@ -365,6 +355,16 @@ impl Desk {
             bounded => bounded.oldest(clock),
         }
     }
+}
+
+/// A cost that is not finite ends the run.
+fn checked(result: Result<Findings, String>, assign: &Assign) -> Result<Findings, Failure> {
+    let findings = result.map_err(Failure::Fatal)?;
+    if findings.cost.is_finite() {
+        return Ok(findings);
+    }
+    let (cost, part, clock) = (findings.cost, assign.task.part, assign.clock);
+    Err(Failure::Fatal(format!("the objective of part {part} is {cost} at clock {clock}: the run diverged")))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use clap::{Arg, ArgMatches, Command};
 use slackline_apps::catalog::{App, OptionSpec};
 
 use crate::console::Screen;
-use crate::nearest::nearest;
 use crate::{Error, logging};
+use slackline_apps::nearest;
 
 const ABOUT: &str = "Trains machine-learning models on every core, with bounded staleness and schedules that \
                      know the model";

@@ -1,12 +1,12 @@
 //! `slackline train`: one process, nothing to set up.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::Value;
+use slackline_apps::StopSwitch;
 use slackline_apps::catalog::{App, News, OptionSpec, Trained, Watch};
 
 use super::job::Job;
@@ -171,9 +171,9 @@ impl Listeners {
 
 impl Run<'_> {
     fn go(self) -> Result<u8, Error> {
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = StopSwitch::default();
         let answer = (!self.settings.quiet).then(|| self.screen.clone());
-        let signals = Signals::watch(Arc::clone(&stop), self.directory.is_some(), answer)
+        let signals = Signals::watch(stop.clone(), self.directory.is_some(), answer)
             .map_err(|error| slackline_apps::Error::Run(format!("cannot listen to signals: {error}")))?;
         let listeners = Arc::new(Mutex::new(Listeners {
             console: Console::new(self.settings.quiet, self.settings.json, &self.screen),

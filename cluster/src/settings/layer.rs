@@ -9,7 +9,7 @@ use slackline_apps::catalog::App;
 
 use super::COMMON;
 use crate::Error;
-use crate::nearest::nearest;
+use slackline_apps::nearest;
 
 /// The key of a job file that names the app.
 const APP: &str = "app";

@@ -4,7 +4,7 @@
 const SIMILAR: f64 = 0.7;
 
 /// The most similar of `known`, where one is similar at all.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
         .map(|candidate| (strsim::jaro(word, candidate), candidate))

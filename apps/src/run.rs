@@ -1,0 +1,115 @@
+//! What every app does alike: reading the options that all have, and running a job while news goes out and a stop may
+//! come in.
+
+use std::str::FromStr;
+use std::sync::mpsc;
+
+use serde_json::{Map, Value, json};
+use slackline::scheduler::WorkerRecord;
+use slackline::{App, Consistency, Event, Job, RunError, WorkerId};
+
+use crate::catalog::{self, News, OptionSpec, Request, Watch};
+use crate::{Error, nearest};
+
+/// Runs a job to its end: progress goes to `watch`, and its switch stops the run at a clock.
+pub(crate) fn run<A: App>(
+    job: Job,
+    watch: &Watch,
+    make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
+) -> Result<slackline::Trained, Error> {
+    let (sender, events) = mpsc::channel();
+    let job = job.watch(move |event| drop(sender.send(event.clone())));
+    let run = job.start(make).map_err(failed)?;
+    let handle = run.handle();
+    watch.stop.on_throw(move || handle.stop());
+    for event in events {
+        // Ends when the run's monitor is gone.
+        if let Event::Progress(progress) = event {
+            (watch.tell)(&News::Progress(said(progress)));
+        }
+    }
+    run.wait().map_err(failed)
+}
+
+fn failed(error: RunError) -> Error {
+    Error::Run(error.to_string())
+}
+
+fn said(progress: slackline::Progress) -> catalog::Progress {
+    catalog::Progress {
+        seconds: progress.seconds,
+        clock: progress.clock.0,
+        epoch: progress.mark.epoch,
+        objective: progress.mark.objective,
+        done: progress.mark.done,
+        staleness: progress.staleness,
+        metrics: progress.mark.metrics,
+    }
+}
+
+/// The workers of a finished run for `summary.json`.
+pub(crate) fn records(workers: &[WorkerRecord]) -> Vec<Value> {
+    let record = |(number, worker): (usize, &WorkerRecord)| {
+        json!({
+            "worker": number,
+            "steps": worker.steps,
+            "seconds_computing": worker.computed,
+            "seconds_waiting": worker.waited,
+            "staleness": worker.staleness,
+        })
+    };
+    workers.iter().enumerate().map(record).collect()
+}
+
+/// The consistency asked for, or the app's own.
+///
+/// # Errors
+/// [`Error::Option`] when it is none.
+pub(crate) fn consistency(request: &Request, own: Consistency) -> Result<Consistency, Error> {
+    let Some(text) = &request.consistency else { return Ok(own) };
+    let rule = "bsp, ssp:S, essp:S or async, with S a whole number, 0 or more";
+    Consistency::from_str(text).map_err(|_| refuse("consistency", text, rule))
+}
+
+/// The schedule asked for, or the first of those that the app has.
+///
+/// # Errors
+/// [`Error::Option`] when the app does not have it.
+pub(crate) fn schedule<'a>(request: &'a Request, of: &[&'a str]) -> Result<&'a str, Error> {
+    match request.schedule.as_deref() {
+        None => Ok(of[0]),
+        Some(name) if of.contains(&name) => Ok(name),
+        Some(name) => Err(refuse("schedule", name, &of.join(" or "))),
+    }
+}
+
+/// Refuses an option that the app does not have.
+///
+/// # Errors
+/// [`Error::UnknownOption`] with the nearest one that it has.
+pub(crate) fn only_known(app: &str, request: &Request, known: &[OptionSpec]) -> Result<(), Error> {
+    for name in request.options.keys() {
+        if !known.iter().any(|option| option.name == name) {
+            let nearest = nearest(name, known.iter().map(|option| option.name));
+            return Err(Error::UnknownOption {
+                app: app.to_owned(),
+                option: format!("--{name}"),
+                nearest: nearest.map(|name| format!("--{name}")),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// An option that has a value it must not have.
+pub(crate) fn refuse(name: &str, value: &str, rule: &str) -> Error {
+    Error::Option { option: format!("--{name}"), value: value.to_owned(), rule: rule.to_owned() }
+}
+
+/// The options that every run has, as they were understood.
+pub(crate) fn common(consistency: Consistency, schedule: &str) -> Map<String, Value> {
+    let mut map = Map::new();
+    map.insert("consistency".to_owned(), consistency.to_string().into());
+    map.insert("schedule".to_owned(), schedule.into());
+    map
+}
