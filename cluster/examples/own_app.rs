@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use slackline_apps::Error;
@@ -54,7 +53,7 @@ impl App for Mean {
         let (mut mean, started) = (if centre { numbers[0] } else { 0.0 }, Instant::now());
         let mut trained = Trained { objective: loss(&numbers, mean), ..Trained::default() };
         for clock in 1..=steps {
-            if watch.stop.load(Ordering::SeqCst) {
+            if watch.stop.is_thrown() {
                 trained.stopped = true;
                 break;
             }
