@@ -2,7 +2,7 @@
 //!
 //! | file | reader |
 //! |---|---|
-//! | libsvm (svmlight) text | [`read_samples`]: a sparse matrix of samples and their labels |
+//! | libsvm (svmlight) text, MatrixMarket | [`read_samples`]: a sparse matrix of samples and their labels |
 //!
 //! Text files may be plain, gzip or zstd; what they are is told by their content. Files are read in chunks, parsed on
 //! all cores and put together in order, so that the result does not depend on the number of threads and memory is that of
@@ -25,6 +25,7 @@ use crate::catalog::News;
 
 mod facts;
 mod libsvm;
+mod matrix_market;
 mod pipeline;
 mod rows;
 mod scan;
@@ -86,7 +87,11 @@ pub fn read_samples(
     tell: &(dyn Fn(News) + Sync),
 ) -> Result<Samples, Error> {
     let source = source::Source::open(path)?;
-    let samples = libsvm::read(source, options, tell)?;
+    let samples = if source.starts_with(matrix_market::BANNER) {
+        matrix_market::read_samples(source, options, tell)?
+    } else {
+        libsvm::read(source, options, tell)?
+    };
     tell(News::Fact(samples.facts.to_string()));
     Ok(samples)
 }
