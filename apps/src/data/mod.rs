@@ -3,6 +3,7 @@
 //! | file | reader |
 //! |---|---|
 //! | libsvm (svmlight) text, MatrixMarket | [`read_samples`]: a sparse matrix of samples and their labels |
+//! | `user item rating` text, MatrixMarket | [`read_ratings`], and [`read_ratings_with`] for held-out data |
 //!
 //! Text files may be plain, gzip or zstd; what they are is told by their content. Files are read in chunks, parsed on
 //! all cores and put together in order, so that the result does not depend on the number of threads and memory is that of
@@ -24,14 +25,18 @@ use crate::Error;
 use crate::catalog::News;
 
 mod facts;
+mod ids;
 mod libsvm;
 mod matrix_market;
 mod pipeline;
+mod ratings;
 mod rows;
 mod scan;
 mod source;
 
 pub use facts::{Compression, Facts, Format, LabelSet};
+pub use ids::Ids;
+pub use ratings::{HeldOutRatings, RatingFacts, Ratings, Separator, read_ratings, read_ratings_with};
 
 
 /// Sparse rows: samples x columns, columns ascending in each row, no stored zeros.
