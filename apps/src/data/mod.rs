@@ -4,6 +4,8 @@
 //! |---|---|
 //! | libsvm (svmlight) text, MatrixMarket | [`read_samples`]: a sparse matrix of samples and their labels |
 //! | `user item rating` text, MatrixMarket | [`read_ratings`], and [`read_ratings_with`] for held-out data |
+//! | NumPy arrays | [`npy`] |
+//! | lists of names, a line each | [`text`] |
 //!
 //! Text files may be plain, gzip or zstd; what they are is told by their content. Files are read in chunks, parsed on
 //! all cores and put together in order, so that the result does not depend on the number of threads and memory is that of
@@ -28,11 +30,13 @@ mod facts;
 mod ids;
 mod libsvm;
 mod matrix_market;
+pub mod npy;
 mod pipeline;
 mod ratings;
 mod rows;
 mod scan;
 mod source;
+pub mod text;
 
 pub use facts::{Compression, Facts, Format, LabelSet};
 pub use ids::Ids;
