@@ -42,6 +42,8 @@ pub use facts::{Compression, Facts, Format, LabelSet};
 pub use ids::Ids;
 pub use ratings::{HeldOutRatings, RatingFacts, Ratings, Separator, read_ratings, read_ratings_with};
 
+#[cfg(test)]
+mod tests;
 
 /// Sparse rows: samples x columns, columns ascending in each row, no stored zeros.
 pub type Csr = sprs::CsMatI<f64, u32, usize>;
