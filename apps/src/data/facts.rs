@@ -135,19 +135,20 @@ impl fmt::Display for Facts {
         let (rows, columns) = (grouped(self.rows as u64), grouped(self.columns as u64));
         write!(f, ", {rows} rows x {columns} columns, {} non-zeros", grouped(self.non_zeros as u64))?;
         write!(f, ", {}", self.labels)?;
-        some(f, self.unsorted_rows, "unsorted rows sorted")?;
-        some(f, self.duplicates, "duplicates summed")?;
-        some(f, self.zeros, "zeros dropped")?;
-        some(f, self.beyond, "values in unknown columns dropped")?;
-        some(f, self.blank_lines, "blank lines")?;
-        some(f, self.comment_lines, "comment lines")?;
-        some(f, self.query_ids, "rows with a qid (not used)")
+        some(f, self.unsorted_rows, "unsorted row", " sorted")?;
+        some(f, self.duplicates, "duplicate", " summed")?;
+        some(f, self.zeros, "zero", " dropped")?;
+        some(f, self.beyond, "value", " in unknown columns dropped")?;
+        some(f, self.blank_lines, "blank line", "")?;
+        some(f, self.comment_lines, "comment line", "")?;
+        some(f, self.query_ids, "row", " with a qid (not used)")
     }
 }
 
-/// Writes `, 12 things` unless there are none.
-pub(super) fn some(f: &mut fmt::Formatter<'_>, count: u64, what: &str) -> fmt::Result {
-    if count == 0 { Ok(()) } else { write!(f, ", {} {what}", grouped(count)) }
+/// Writes `, 12 rows sorted` (for `row` and ` sorted`) unless there are none.
+pub(super) fn some(f: &mut fmt::Formatter<'_>, count: u64, one: &str, how: &str) -> fmt::Result {
+    let plural = if count == 1 { "" } else { "s" };
+    if count == 0 { Ok(()) } else { write!(f, ", {} {one}{plural}{how}", grouped(count)) }
 }
 
 /// A count with commas between thousands.

@@ -88,7 +88,7 @@ fn dense(n: usize) -> u32 {
 }
 
 /// A whole number below 2^63 that is written the way we would write it, so that its text can be made again.
-pub(super) fn integer(text: &[u8]) -> Option<u64> {
+fn integer(text: &[u8]) -> Option<u64> {
     if text.is_empty() || text.len() > 19 || (text[0] == b'0' && text.len() > 1) {
         return None;
     }

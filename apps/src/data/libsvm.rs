@@ -149,10 +149,12 @@ impl Rows {
 
 /// The label at the start of a line.
 fn label(scan: &mut Scan<'_>) -> Result<f64, String> {
-    let token = scan.token();
-    let label = scan.real().map_err(|problem| match token.contains(':') {
-        true => format!("the line starts with {token}, expected a label (a number) before the features"),
-        false => format!("the label {problem}"),
+    let start = *scan;
+    let label = scan.real().map_err(|problem| match start.token() {
+        token if token.contains(':') => {
+            format!("the line starts with {token}, expected a label (a number) before the features")
+        }
+        _ => format!("the label {problem}"),
     })?;
     scan.skip_blanks();
     Ok(label)

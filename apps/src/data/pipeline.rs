@@ -4,9 +4,13 @@
 //! number of slots (text and parsed form of one chunk) goes round between them: the reader waits for a free one, so
 //! memory does not grow with the file, and buffers are used again instead of being allocated anew.
 //!
+//! A parser that panics takes the caller down with it, never into a wait without end.
+//!
 //! The result does not depend on the number of threads, nor does the error: the first one in the file wins.
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
@@ -48,6 +52,7 @@ struct Slot<C> {
 enum Stop {
     Reader(Error),
     Parser(Problem),
+    Panic(Box<dyn Any + Send>),
 }
 
 /// Parses what is left of `source` on `threads` threads and calls `fold` with each parsed chunk and the number of the
@@ -89,6 +94,7 @@ pub(super) fn parse<C: Chunk>(
                         lines += n;
                     }
                     Err(Stop::Reader(error)) => return Err(error),
+                    Err(Stop::Panic(panic)) => resume_unwind(panic),
                     Err(Stop::Parser(Problem { line, what })) => {
                         return Err(Error::Line { path, line: lines + line + 1, problem: what });
                     }
@@ -136,8 +142,12 @@ fn parse_chunks<C: Chunk>(
         if slot.lines.is_none() {
             slot.parsed.clear();
             let Slot { text, parsed, .. } = &mut *slot;
-            let lines = parse_lines(text, |line, number| parsed.line(line, number, context));
-            slot.lines = Some(lines.map_err(Stop::Parser));
+            let lines = || parse_lines(text, |line, number| parsed.line(line, number, context));
+            // After a panic the slot is not looked at again.
+            slot.lines = Some(match catch_unwind(AssertUnwindSafe(lines)) {
+                Ok(lines) => lines.map_err(Stop::Parser),
+                Err(panic) => Err(Stop::Panic(panic)),
+            });
         }
         if done.send(slot).is_err() {
             return;
@@ -155,4 +165,52 @@ fn parse_lines(text: &[u8], mut line: impl FnMut(&[u8], u64) -> Result<(), Strin
         start = end + 1;
     }
     Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Fragile(Vec<u8>);
+
+    impl Chunk for Fragile {
+        type Context = ();
+
+        fn clear(&mut self) {
+            self.0.clear();
+        }
+
+        fn line(&mut self, line: &[u8], _: u64, (): &()) -> Result<(), String> {
+            assert_ne!(line, b"boom");
+            self.0.extend_from_slice(line);
+            Ok(())
+        }
+    }
+
+    fn run(text: &str) -> Result<(Vec<u8>, u64), Error> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("text");
+        std::fs::write(&path, text).unwrap();
+        let mut source = Source::open(&path)?.with_chunk_bytes(8);
+        let mut all = Vec::new();
+        let lines = parse(&mut source, 3, &(), &|_| {}, |chunk: &Fragile, _| {
+            all.extend_from_slice(&chunk.0);
+            Ok(())
+        })?;
+        Ok((all, lines))
+    }
+
+    #[test]
+    fn chunks_are_folded_in_the_order_of_the_file() {
+        let text: String = (0..999).map(|n| format!("{n}\n")).collect();
+        let (all, lines) = run(&text).unwrap();
+        assert_eq!((all, lines), (text.replace('\n', "").into_bytes(), 999));
+    }
+
+    #[test]
+    #[should_panic(expected = "assertion `left != right` failed")]
+    fn a_panic_in_a_parser_reaches_the_caller() {
+        let _ = run(&format!("{}boom\n{}", "line\n".repeat(99), "line\n".repeat(99)));
+    }
 }

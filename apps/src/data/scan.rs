@@ -3,6 +3,7 @@
 //! Numbers are read by `fast-float2`, which rounds as `str::parse` does, to the last bit, and works on bytes.
 
 /// A place in a line.
+#[derive(Clone, Copy)]
 pub(super) struct Scan<'a> {
     line: &'a [u8],
     at: usize,

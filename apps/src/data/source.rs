@@ -198,6 +198,13 @@ impl Source {
                 self.data_error("UTF-16 text, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8")
             );
         }
+        let old_mac =
+            memchr::memchr(b'\r', &self.rest).is_some() && memchr::memchr(b'\n', &self.rest).is_none();
+        if old_mac {
+            return Err(
+                self.data_error("lines end in a carriage return alone; convert it with tr '\\r' '\\n'")
+            );
+        }
         if memchr::memchr(0, &self.rest).is_some() {
             return Err(self.data_error("a binary file, expected text (libsvm, MatrixMarket or ratings)"));
         }

@@ -114,8 +114,8 @@ fn ordinal(scan: &mut Scan<'_>, most: usize, what: &str) -> Result<u32, String> 
     if scan.at_end(b'%') {
         return Err(format!("the {what} is missing; the line may be cut short"));
     }
-    let token = scan.token();
-    let wrong = || format!("{what} {token}, must be 1 to {most} by the line of sizes");
+    let start = *scan;
+    let wrong = || format!("{what} {}, must be 1 to {most} by the line of sizes", start.token());
     let number = scan.index().map_err(|_| wrong())?;
     let ends = scan.peek().is_none_or(crate::data::scan::is_blank);
     if !ends || number == 0 || number as usize > most {

@@ -49,10 +49,10 @@ impl fmt::Display for RatingFacts {
         let (users, items) = (grouped(self.users as u64), grouped(self.items as u64));
         write!(f, ", {users} users x {items} items, {} ratings", grouped(self.ratings as u64))?;
         write!(f, " from {} to {}", self.min, self.max)?;
-        some(f, self.repeated, "of a repeated user and item (all kept)")?;
-        some(f, self.unseen_users, "of users not in the training data")?;
-        some(f, self.unseen_items, "of items not in the training data")?;
-        some(f, self.blank_lines, "blank lines")?;
-        some(f, self.comment_lines, "comment lines")
+        some(f, self.repeated, "rating", " of a repeated user and item (all kept)")?;
+        some(f, self.unseen_users, "rating", " of users not in the training data")?;
+        some(f, self.unseen_items, "rating", " of items not in the training data")?;
+        some(f, self.blank_lines, "blank line", "")?;
+        some(f, self.comment_lines, "comment line", "")
     }
 }

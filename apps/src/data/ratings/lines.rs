@@ -2,7 +2,7 @@
 
 use super::Separator;
 use crate::Error;
-use crate::data::ids::{Key, Texts, integer};
+use crate::data::ids::{Key, Texts};
 use crate::data::pipeline::Chunk;
 use crate::data::scan::{bad_number, excerpt};
 use crate::data::source::Source;
@@ -53,13 +53,14 @@ fn of_rating(line: &[u8]) -> Option<Separator> {
         .find(|separator| separator.fields(line).is_ok_and(|fields| check(fields).is_ok()))
 }
 
-/// The separator by which this line names the columns: words in all of them, and no number that went wrong.
+/// The separator by which this line names the columns: three words at least and no number, which would be a rating gone
+/// wrong.
 fn of_header(line: &[u8]) -> Option<Separator> {
-    let is_name = |field: &[u8]| field.first().is_some_and(|first| !first.is_ascii_digit() && *first != b'-');
-    let is_word = |field: &[u8]| std::str::from_utf8(field).is_ok_and(|text| text.parse::<f64>().is_err());
-    let is_header = |fields: [&[u8]; 3]| {
-        fields.into_iter().all(|field| is_name(field) && is_word(field) && integer(field).is_none())
-    };
+    let is_number = |word: &[u8]| fast_float2::parse::<f64, _>(word).is_ok();
+    if line.split(|byte| b"\t ;,:\"".contains(byte)).any(is_number) {
+        return None;
+    }
+    let is_header = |fields: [&[u8]; 3]| fields.into_iter().all(|field| !field.is_empty());
     Separator::ALL.into_iter().find(|separator| separator.fields(line).is_ok_and(is_header))
 }
 

@@ -35,13 +35,14 @@ fn packed_files_that_are_cut_short_are_refused() {
 
 #[test]
 fn files_of_other_kinds_are_refused_by_name() {
-    let cases: [(&[u8], &str); 5] = [
+    let cases: [(&[u8], &str); 6] = [
         (b"\xFD7zXZ\0\0\0", ": the file is xz, expected plain text, gzip or zstd; unpack it with xz -d"),
         (b"BZh91AY&", ": the file is bzip2, expected plain text, gzip or zstd; unpack it with bzip2 -d"),
         (
             b"PK\x03\x04....",
             ": the file is a zip archive, expected plain text, gzip or zstd; unpack it with unzip",
         ),
+        (b"1 1:1\r2 1:1\r", ": lines end in a carriage return alone; convert it with tr '\\r' '\\n'"),
         (b"\xFF\xFE1\0", ": UTF-16 text, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8"),
         (b"\x93NUMPY\x01\0", ": a binary file, expected text (libsvm, MatrixMarket or ratings)"),
     ];

@@ -69,7 +69,7 @@ fn the_facts_are_told_in_one_line() {
     let News::Fact(fact) = &told[1] else { panic!("a fact comes last") };
     assert_eq!(
         fact,
-        "libsvm, zstd, 1-based, 2 rows x 2 columns, 3 non-zeros, labels -1 1, 1 unsorted rows sorted, 1 duplicates summed"
+        "libsvm, zstd, 1-based, 2 rows x 2 columns, 3 non-zeros, labels -1 1, 1 unsorted row sorted, 1 duplicate summed"
     );
 }
 

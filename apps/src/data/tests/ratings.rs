@@ -57,7 +57,7 @@ fn repeated_pairs_are_kept_and_counted() {
     assert_eq!((ratings.values.len(), ratings.facts.repeated), (5, 2));
     assert_eq!(
         ratings.facts.to_string(),
-        "ratings between spaces, 2 users x 2 items, 5 ratings from 3 to 5, 2 of a repeated user and item (all kept)"
+        "ratings between spaces, 2 users x 2 items, 5 ratings from 3 to 5, 2 ratings of a repeated user and item (all kept)"
     );
 }
 
@@ -101,6 +101,7 @@ fn what_is_wrong_is_named_with_its_line() {
         refused("1,2,nan\n"),
         ":1: the rating nan is not a finite number; drop the line or put a number in its place"
     );
+    assert_eq!(refused("bob Top Gun 5\n"), ":1: the rating Gun is not a number");
     assert_eq!(refused("u,i,r\nu,i,r\n"), ":2: the rating r is not a number");
     assert_eq!(
         refused(b"1,2,3\n\xE9,2,3\n"),
