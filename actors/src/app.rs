@@ -71,6 +71,11 @@ impl Step {
         self.task.phase
     }
 
+    /// Further parts, where the task spans several.
+    pub fn with(&self) -> &[PartId] {
+        &self.task.with
+    }
+
     /// The variables that the schedule picked; empty for all of the part.
     pub fn variables(&self) -> &[VariableId] {
         &self.task.variables
@@ -135,6 +140,23 @@ impl Step {
         }
         let mut found = found.into_iter();
         names.map(|name| found.next().flatten().unwrap_or_else(|| no_rows(name)))
+    }
+
+    /// The leased blocks of a table of which the task holds several, first rows first.
+    ///
+    /// # Panics
+    /// When the job has no such table or it holds another element type: a mistake of the app.
+    pub fn leases<T: Element>(&mut self, name: &str) -> Vec<Leased<'_, T>> {
+        let id = self.table(name).0;
+        let table = &self.tables[id.index()];
+        let mut held: Vec<_> = self.leases.iter_mut().filter(|lease| lease.table == id).collect();
+        held.sort_by_key(|lease| lease.block);
+        let mut blocks = Vec::new();
+        for lease in held {
+            let content = T::peek_mut(&mut lease.rows).unwrap_or_else(|| wrong_type(name));
+            blocks.push(Leased { rows: table.rows_of(lease.block), width: table.width(), content });
+        }
+        blocks
     }
 
     /// In an evaluation: copies of all blocks of a table that the schedule leases by block, first rows first.

@@ -17,6 +17,8 @@ use crate::values::Buffer;
 pub struct Task {
     /// The part of the data.
     pub part: PartId,
+    /// Further parts, for a task that spans several: it leases the blocks of all of them.
+    pub with: Vec<PartId>,
     /// The block of leased rows, where the schedule picks one.
     pub block: Option<BlockId>,
     /// Training or evaluation.
@@ -34,12 +36,18 @@ impl Task {
     pub fn train(part: PartId) -> Self {
         Self {
             part,
+            with: Vec::new(),
             block: None,
             phase: Phase::Train,
             variables: Vec::new(),
             orders: Vec::new(),
             fresh: false,
         }
+    }
+
+    /// All parts that it works on.
+    pub fn parts(&self) -> impl Iterator<Item = PartId> + '_ {
+        std::iter::once(self.part).chain(self.with.iter().copied())
     }
 
     /// An evaluation of a part.

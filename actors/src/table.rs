@@ -314,7 +314,7 @@ impl fmt::Debug for Table {
     }
 }
 
-/// The rows of a leased block while an app holds them.
+/// A copy of the rows of a leased block, to look at in an evaluation.
 #[derive(Debug)]
 pub struct Block<T> {
     pub(crate) rows: Range<usize>,
@@ -333,19 +333,13 @@ impl<T: Element> Block<T> {
         self.content.dense()
     }
 
-    /// Dense rows, to write.
-    pub fn values_mut(&mut self) -> &mut [T] {
-        self.content.dense_mut()
-    }
-
     /// One dense row, by its number in the block.
-    pub fn row_mut(&mut self, row: usize) -> &mut [T] {
-        let width = self.width;
-        &mut self.content.dense_mut()[row * width..(row + 1) * width]
+    pub fn row(&self, row: usize) -> &[T] {
+        &self.content.dense()[row * self.width..(row + 1) * self.width]
     }
 
-    /// One sparse row, by its number in the block, to write; keep its columns ascending.
-    pub fn sparse_row_mut(&mut self, row: usize) -> &mut SparseRow<T> {
-        &mut self.content.sparse_mut()[row]
+    /// One sparse row, by its number in the block.
+    pub fn sparse_row(&self, row: usize) -> &SparseRow<T> {
+        &self.content.sparse()[row]
     }
 }

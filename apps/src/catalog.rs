@@ -70,7 +70,7 @@ pub struct Request {
 /// Where a run tells how it goes, and where it is told to stop.
 pub struct Watch {
     /// Called for everything worth telling, from one thread at a time.
-    pub tell: Box<dyn Fn(&News) + Send + Sync>,
+    pub tell: Box<dyn Fn(News) + Send + Sync>,
     /// Thrown from outside to stop the run at the next clock.
     pub stop: StopSwitch,
 }

@@ -25,7 +25,7 @@ pub(crate) fn run<A: App>(
     for event in events {
         // Ends when the run's monitor is gone.
         if let Event::Progress(progress) = event {
-            (watch.tell)(&News::Progress(said(progress)));
+            (watch.tell)(News::Progress(said(progress)));
         }
     }
     run.wait().map_err(failed)

@@ -48,7 +48,7 @@ impl App for Mean {
         let pause: u64 = option(request, "pause", 0, "a whole number")?;
         let centre: bool = option(request, "centre", true, "true or false")?;
         let numbers = read(&request.data)?;
-        (watch.tell)(&News::Fact(format!("{} numbers", numbers.len())));
+        (watch.tell)(News::Fact(format!("{} numbers", numbers.len())));
 
         let (mut mean, started) = (if centre { numbers[0] } else { 0.0 }, Instant::now());
         let mut trained = Trained { objective: loss(&numbers, mean), ..Trained::default() };
@@ -61,7 +61,7 @@ impl App for Mean {
             mean -= rate * gradient;
             trained.objective = loss(&numbers, mean);
             trained.clocks = clock;
-            (watch.tell)(&News::Progress(Progress {
+            (watch.tell)(News::Progress(Progress {
                 seconds: started.elapsed().as_secs_f64(),
                 clock,
                 epoch: clock as f64,

@@ -301,7 +301,9 @@ impl Desk {
         for (number, table) in self.tables.iter().enumerate() {
             let id = TableId::at(number);
             match table.usage() {
-                Usage::Leased { by: LeasedBy::Part, .. } => leases.push((id, BlockId(assign.task.part.0))),
+                Usage::Leased { by: LeasedBy::Part, .. } => {
+                    leases.extend(assign.task.parts().map(|part| (id, BlockId(part.0))));
+                }
                 Usage::Leased { by: LeasedBy::Block, .. } if assign.task.phase == Phase::Evaluate => {
                     copies.extend((0..table.n_blocks()).map(|block| (id, BlockId::at(block))));
                 }

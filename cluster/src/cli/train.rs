@@ -180,7 +180,7 @@ impl Run<'_> {
             metrics: self.directory.as_ref().map(RunDirectory::metrics_log),
         }));
         let heard = Arc::clone(&listeners);
-        let tell = move |news: &News| heard.lock().unwrap_or_else(PoisonError::into_inner).tell(news);
+        let tell = move |news: News| heard.lock().unwrap_or_else(PoisonError::into_inner).tell(&news);
 
         let trained = self.app.train(&self.settings.request, &Watch { tell: Box::new(tell), stop });
         let mut listeners = listeners.lock().unwrap_or_else(PoisonError::into_inner);

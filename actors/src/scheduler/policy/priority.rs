@@ -44,6 +44,11 @@ pub trait Guide: Send {
     fn orders(&self, sweep: bool) -> Vec<f64>;
     /// How many tasks of a round may be in flight at once.
     fn width(&self) -> usize;
+    /// Whether the next round is one task over the variables of all parts, for a worker that has them all; otherwise
+    /// there is a task for each part.
+    fn pooled(&self) -> bool {
+        false
+    }
     /// A line for the run's history, if there is one since the last call.
     fn mark(&mut self) -> Option<Mark>;
     /// The run ends early: the next sweep is the last.
@@ -100,7 +105,23 @@ impl<G: Guide> Priority<G> {
             Task { variables, ..Task::train(part) }
         };
         self.groups = variables.into_iter().map(task).collect();
+        if self.guide.pooled() {
+            self.pool();
+        }
         self.round();
+    }
+
+    /// Makes one task of all groups.
+    fn pool(&mut self) {
+        let mut groups = std::mem::take(&mut self.groups).into_iter();
+        let pooled = groups.next().map(|first| {
+            groups.fold(first, |mut all, group| {
+                all.with.push(group.part);
+                all.variables.extend(group.variables);
+                all
+            })
+        });
+        self.groups.extend(pooled);
     }
 
     fn round(&mut self) {
