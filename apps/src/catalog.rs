@@ -65,6 +65,31 @@ pub struct Request {
     pub schedule: Option<String>,
     /// The app's own options, by long name.
     pub options: BTreeMap<String, String>,
+    /// Passes every message between actors through its encoding, as between machines: slow, for tests.
+    pub encoded: bool,
+}
+
+impl Request {
+    /// Trains on `data` with one worker, seed 0, and everything else as the app likes it.
+    pub fn on(data: impl Into<PathBuf>) -> Self {
+        Self {
+            data: data.into(),
+            test: None,
+            workers: 1,
+            seed: 0,
+            consistency: None,
+            schedule: None,
+            options: BTreeMap::new(),
+            encoded: false,
+        }
+    }
+
+    /// The same with an option of the app.
+    #[must_use]
+    pub fn with(mut self, option: &str, value: impl ToString) -> Self {
+        self.options.insert(option.to_owned(), value.to_string());
+        self
+    }
 }
 
 /// Where a run tells how it goes, and where it is told to stop.
@@ -73,6 +98,13 @@ pub struct Watch {
     pub tell: Box<dyn Fn(News) + Send + Sync>,
     /// Thrown from outside to stop the run at the next clock.
     pub stop: StopSwitch,
+}
+
+impl Watch {
+    /// Tells nobody; never stops.
+    pub fn nobody() -> Self {
+        Self { tell: Box::new(|_| {}), stop: StopSwitch::default() }
+    }
 }
 
 /// Something worth telling while a run goes on.

@@ -11,6 +11,12 @@ use slackline::{App, Consistency, Event, Job, RunError, WorkerId};
 use crate::catalog::{self, News, OptionSpec, Request, Watch};
 use crate::{Error, nearest};
 
+/// A job as the request has it; tables and schedule are still to come.
+pub(crate) fn job(name: &str, request: &Request, consistency: Consistency) -> Job {
+    let job = Job::new(name).consistency(consistency).local(request.workers).seed(request.seed);
+    if request.encoded { job.encoded() } else { job }
+}
+
 /// Runs a job to its end: progress goes to `watch`, and its switch stops the run at a clock.
 pub(crate) fn run<A: App>(
     job: Job,

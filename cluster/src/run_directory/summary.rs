@@ -82,15 +82,7 @@ mod tests {
 
     #[test]
     fn the_summary_has_the_keys_that_tools_read() {
-        let request = Request {
-            data: "a.svm".into(),
-            test: None,
-            workers: 2,
-            seed: 0,
-            consistency: Some("ssp:3".into()),
-            schedule: None,
-            options: Default::default(),
-        };
+        let request = Request { workers: 2, consistency: Some("ssp:3".into()), ..Request::on("a.svm") };
         let mut trained = Trained { objective: 0.5, stopped: true, ..Trained::default() };
         trained.config.insert("lambda".into(), 0.1.into());
         let summary = summary("lasso", &request, &trained, &Seconds { total: 1.0 });

@@ -96,6 +96,7 @@ impl Values {
             consistency: self.optional("consistency", check::text)?,
             schedule: self.optional("schedule", check::text)?,
             options,
+            encoded: false,
         })
     }
 }
