@@ -1,0 +1,64 @@
+//! Who owns which row: users are dealt to parts and items to blocks, so that every cell has its share of ratings.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// One side's rows dealt to groups: users to parts, or items to blocks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deal {
+    /// Group of each dense id.
+    pub group: Vec<u32>,
+    /// Row of each dense id within its group.
+    pub row: Vec<u32>,
+    /// The ids of each group, in row order: most ratings first.
+    pub members: Vec<Vec<u32>>,
+}
+
+impl Deal {
+    /// Deals ids to `n_groups` so that the groups hold nearly the same number of ratings.
+    ///
+    /// `counts` has the ratings of each id. Ids go to the lightest group, those with most ratings first (Graham's
+    /// longest-processing-time rule: the heaviest group has at most 4/3 of the least possible), ties in an order
+    /// drawn from `seed`. An id weighs its ratings plus one, so rare ids are spread too.
+    pub fn even(counts: &[u32], n_groups: usize, seed: u64) -> Self {
+        let n_groups = n_groups.max(1);
+        let mut order: Vec<u32> = (0..counts.len() as u32).collect();
+        order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        order.sort_by_key(|&id| Reverse(counts[id as usize]));
+
+        let mut lightest: BinaryHeap<Reverse<(u64, usize)>> =
+            (0..n_groups).map(|group| Reverse((0, group))).collect();
+        let mut deal = Self {
+            group: vec![0; counts.len()],
+            row: vec![0; counts.len()],
+            members: vec![Vec::new(); n_groups],
+        };
+        for id in order {
+            let Some(mut top) = lightest.peek_mut() else { break };
+            let group = top.0.1;
+            top.0.0 += u64::from(counts[id as usize]) + 1;
+            deal.group[id as usize] = group as u32;
+            deal.row[id as usize] = deal.members[group].len() as u32;
+            deal.members[group].push(id);
+        }
+        deal
+    }
+
+    /// How many groups there are.
+    pub fn n_groups(&self) -> usize {
+        self.members.len()
+    }
+}
+
+/// How often each of `n` ids occurs.
+pub fn count(ids: &[u32], n: usize) -> Vec<u32> {
+    let mut counts = vec![0u32; n];
+    for &id in ids {
+        counts[id as usize] += 1;
+    }
+    counts
+}
