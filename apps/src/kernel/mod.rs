@@ -1,1 +1,15 @@
-//! (to come)
+//! The inner loops: the few lines that all the time goes into, behind a safe interface.
+//!
+//! `scalar` is the definition of correct: plain loops anyone can check. `fast` computes the same with several
+//! accumulators and without bounds checks, and is the only file of the crate with unsafe code. What makes it
+//! safe is established once, when a type is built: an [`Indices`] knows that all its indices are below its bound,
+//! so one comparison with the length of the vector covers a whole column.
+
+mod dense;
+mod fast;
+mod indices;
+pub mod scalar;
+
+pub use dense::{axpy, axpy_single, dot, sum_and_square};
+pub use fast::{gather_dot, gather_sum, scatter_add, scatter_axpy};
+pub use indices::{IndexSlice, Indices};
