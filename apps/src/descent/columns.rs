@@ -65,6 +65,18 @@ impl Column<'_> {
         }
     }
 
+    /// Calls for every stored entry: its row and value.
+    #[inline]
+    pub fn each(self, mut f: impl FnMut(usize, f64)) {
+        match self {
+            Self::Ones(rows) => rows.as_slice().iter().for_each(|&i| f(i as usize, 1.0)),
+            Self::Valued(rows, values) => {
+                rows.as_slice().iter().zip(values).for_each(|(&i, &x)| f(i as usize, x));
+            }
+            Self::Dense(values) => values.iter().enumerate().for_each(|(i, &x)| f(i, x)),
+        }
+    }
+
     /// How many entries a walk down the column touches.
     #[inline]
     pub fn len(self) -> usize {

@@ -36,6 +36,38 @@ fn axpy_single_body(a: f64, x: &[f32], v: &mut [f64]) {
     }
 }
 
+/// `Σ x · v`, `x` in single precision.
+#[inline(always)]
+fn dot_single_body(x: &[f32], v: &[f64]) -> f64 {
+    let n = x.len().min(v.len());
+    let (x, x_rest) = x[..n].as_chunks::<LANES>();
+    let (v, v_rest) = v[..n].as_chunks::<LANES>();
+    let mut sums = [0.0; LANES];
+    for (x, v) in x.iter().zip(v) {
+        for k in 0..LANES {
+            sums[k] += f64::from(x[k]) * v[k];
+        }
+    }
+    let tail: f64 = x_rest.iter().zip(v_rest).map(|(x, v)| f64::from(*x) * v).sum();
+    sums.iter().sum::<f64>() + tail
+}
+
+/// `Σ (x − v)²`.
+#[inline(always)]
+fn distance_square_body(x: &[f64], v: &[f64]) -> f64 {
+    let n = x.len().min(v.len());
+    let (x, x_rest) = x[..n].as_chunks::<LANES>();
+    let (v, v_rest) = v[..n].as_chunks::<LANES>();
+    let mut sums = [0.0; LANES];
+    for (x, v) in x.iter().zip(v) {
+        for k in 0..LANES {
+            sums[k] += (x[k] - v[k]) * (x[k] - v[k]);
+        }
+    }
+    let tail: f64 = x_rest.iter().zip(v_rest).map(|(x, v)| (x - v) * (x - v)).sum();
+    sums.iter().sum::<f64>() + tail
+}
+
 /// `Σ v` and `Σ v²`.
 pub fn sum_and_square(v: &[f64]) -> (f64, f64) {
     let (chunks, rest) = v.as_chunks::<LANES>();
@@ -86,6 +118,12 @@ widest!(
     /// `Σ x · v` over the shorter of the two.
     dot, dot_body, (x: &[f64], v: &[f64]) -> f64);
 widest!(
+    /// `Σ x · v` over the shorter of the two, `x` in single precision.
+    dot_single, dot_single_body, (x: &[f32], v: &[f64]) -> f64);
+widest!(
+    /// `Σ (x − v)²` over the shorter of the two.
+    distance_square, distance_square_body, (x: &[f64], v: &[f64]) -> f64);
+widest!(
     /// `v += a · x` over the shorter of the two.
     axpy, axpy_body, (a: f64, x: &[f64], v: &mut [f64]));
 widest!(
@@ -109,6 +147,8 @@ mod tests {
             let (sum, square) = sum_and_square(&v);
             prop_assert!((sum - v.iter().sum::<f64>()).abs() < 1e-9);
             prop_assert!((square - scalar::dot(&v, &v)).abs() < 1e-9);
+            let apart: f64 = x.iter().zip(&v).map(|(x, v)| (x - v).powi(2)).sum();
+            prop_assert!((distance_square(&x, &v) - apart).abs() < 1e-9);
             let mut expected = v.clone();
             scalar::axpy(a, &x, &mut expected);
             axpy(a, &x, &mut v);
@@ -116,6 +156,7 @@ mod tests {
             let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
             let exact: Vec<f64> = single.iter().map(|x| f64::from(*x)).collect();
             scalar::axpy(a, &exact, &mut expected);
+            prop_assert!((dot_single(&single, &v) - scalar::dot(&exact, &v)).abs() < 1e-9);
             axpy_single(a, &single, &mut v);
             prop_assert!(v.iter().zip(&expected).all(|(v, e)| (v - e).abs() < 1e-12));
         }

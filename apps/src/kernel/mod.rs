@@ -10,6 +10,6 @@ mod fast;
 mod indices;
 pub mod scalar;
 
-pub use dense::{axpy, axpy_single, dot, sum_and_square};
+pub use dense::{axpy, axpy_single, distance_square, dot, dot_single, sum_and_square};
 pub use fast::{gather_dot, gather_sum, scatter_add, scatter_axpy};
 pub use indices::{IndexSlice, Indices};

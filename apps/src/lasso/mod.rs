@@ -1,1 +1,4 @@
-//! (to come)
+//! The Lasso (to be described below).
+
+pub mod serial;
+pub mod solver;
