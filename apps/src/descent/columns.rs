@@ -65,6 +65,30 @@ impl Column<'_> {
         }
     }
 
+    /// Adds `a` times the column, each row weighted, to a vector over the rows.
+    #[inline]
+    pub fn add_weighted_to(self, a: f64, weights: &[f64], vector: &mut [f64]) {
+        match self {
+            Self::Ones(rows) => kernel::scatter_weighted(a, rows, weights, vector),
+            Self::Valued(rows, values) => kernel::scatter_axpy_weighted(a, (rows, values), weights, vector),
+            Self::Dense(values) => {
+                for ((v, x), w) in vector.iter_mut().zip(values).zip(weights) {
+                    *v += a * x * w;
+                }
+            }
+        }
+    }
+
+    /// The sum of the squared entries, each row weighted.
+    #[inline]
+    pub fn weighted_square(self, weights: &[f64]) -> f64 {
+        match self {
+            Self::Ones(rows) => kernel::gather_sum(rows, weights),
+            Self::Valued(rows, values) => kernel::gather_square(rows, values, weights),
+            Self::Dense(values) => values.iter().zip(weights).map(|(x, w)| x * x * w).sum(),
+        }
+    }
+
     /// Calls for every stored entry: its row and value.
     #[inline]
     pub fn each(self, mut f: impl FnMut(usize, f64)) {

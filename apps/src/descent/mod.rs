@@ -5,5 +5,7 @@ pub mod gram;
 pub mod guide;
 pub mod quadratic;
 pub mod residual;
+pub mod serial;
 pub mod sweep;
 pub mod task;
+pub mod weighted;

@@ -153,3 +153,15 @@ pub fn choose(reports: &[SweepReport], size: usize) -> Vec<(usize, Vec<u32>)> {
     }
     chosen
 }
+
+/// Pieces of these parts and columns, over the coefficients of all parts. `chosen` as [`choose`] gives it.
+pub fn pieces<'a>(coefficients: &'a mut [Vec<f64>], chosen: &'a [(usize, Vec<u32>)]) -> Vec<Piece<'a>> {
+    let mut wanted = chosen.iter().peekable();
+    let mut pieces = Vec::with_capacity(chosen.len());
+    for (part, coefficients) in coefficients.iter_mut().enumerate() {
+        if let Some((_, columns)) = wanted.next_if(|(wanted, _)| *wanted == part) {
+            pieces.push(Piece { part, coefficients, columns });
+        }
+    }
+    pieces
+}

@@ -83,6 +83,51 @@ pub fn scatter_axpy(a: f64, rows: IndexSlice<'_>, values: &[f64], vector: &mut [
     }
 }
 
+/// `v[i] += a · w[i]` for every index.
+///
+/// # Panics
+/// If a vector is shorter than the bound of the indices.
+#[inline]
+pub fn scatter_weighted(a: f64, rows: IndexSlice<'_>, weights: &[f64], vector: &mut [f64]) {
+    within(rows, vector.len().min(weights.len()));
+    for &i in rows.as_slice() {
+        // SAFETY: the contract at the head of this file, for both vectors.
+        unsafe { *vector.get_unchecked_mut(i as usize) += a * weights.get_unchecked(i as usize) };
+    }
+}
+
+/// `v[i] += a · x · w[i]` over a sparse column.
+///
+/// # Panics
+/// If a vector is shorter than the bound of the indices, or there are not as many values as indices.
+#[inline]
+pub fn scatter_axpy_weighted(
+    a: f64,
+    (rows, values): (IndexSlice<'_>, &[f64]),
+    weights: &[f64],
+    vector: &mut [f64],
+) {
+    within(rows, vector.len().min(weights.len()));
+    assert_eq!(rows.as_slice().len(), values.len(), "as many values as indices");
+    for (&i, x) in rows.as_slice().iter().zip(values) {
+        // SAFETY: the contract at the head of this file, for both vectors.
+        unsafe { *vector.get_unchecked_mut(i as usize) += a * x * weights.get_unchecked(i as usize) };
+    }
+}
+
+/// `Σ x² · w[i]` over a sparse column.
+///
+/// # Panics
+/// If the vector is shorter than the bound of the indices, or there are not as many values as indices.
+#[inline]
+pub fn gather_square(rows: IndexSlice<'_>, values: &[f64], weights: &[f64]) -> f64 {
+    within(rows, weights.len());
+    assert_eq!(rows.as_slice().len(), values.len(), "as many values as indices");
+    // SAFETY: the contract at the head of this file.
+    let at = |i: u32| unsafe { *weights.get_unchecked(i as usize) };
+    rows.as_slice().iter().zip(values).map(|(&i, x)| x * x * at(i)).sum()
+}
+
 /// The sum of eight partial sums, pairwise.
 #[inline]
 fn fold(s: [f64; 8]) -> f64 {
@@ -120,6 +165,14 @@ mod tests {
             scalar::scatter_axpy(a, &rows, &values, &mut expected);
             scatter_axpy(a, slice, &values, &mut vector);
             prop_assert_eq!(&vector, &expected);
+            let weights: Vec<f64> = vector.iter().map(|v| v.sin()).collect();
+            scalar::scatter_weighted(a, &rows, &weights, &mut expected);
+            scatter_weighted(a, slice, &weights, &mut vector);
+            scalar::scatter_axpy_weighted(a, (&rows, &values), &weights, &mut expected);
+            scatter_axpy_weighted(a, (slice, &values), &weights, &mut vector);
+            prop_assert_eq!(&vector, &expected);
+            let square = scalar::gather_square(&rows, &values, &weights);
+            prop_assert!((gather_square(slice, &values, &weights) - square).abs() < 1e-9);
         }
     }
 

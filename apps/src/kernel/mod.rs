@@ -11,5 +11,6 @@ mod indices;
 pub mod scalar;
 
 pub use dense::{axpy, axpy_single, distance_square, dot, dot_single, sum_and_square};
-pub use fast::{gather_dot, gather_sum, scatter_add, scatter_axpy};
+pub use fast::{gather_dot, gather_square, gather_sum};
+pub use fast::{scatter_add, scatter_axpy, scatter_axpy_weighted, scatter_weighted};
 pub use indices::{IndexSlice, Indices};

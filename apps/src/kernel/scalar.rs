@@ -24,6 +24,25 @@ pub fn scatter_axpy(a: f64, rows: &[u32], values: &[f64], vector: &mut [f64]) {
     }
 }
 
+/// `v[i] += a · w[i]` for every index.
+pub fn scatter_weighted(a: f64, rows: &[u32], weights: &[f64], vector: &mut [f64]) {
+    for &i in rows {
+        vector[i as usize] += a * weights[i as usize];
+    }
+}
+
+/// `v[i] += a · x · w[i]` over a sparse column.
+pub fn scatter_axpy_weighted(a: f64, (rows, values): (&[u32], &[f64]), weights: &[f64], vector: &mut [f64]) {
+    for (&i, x) in rows.iter().zip(values) {
+        vector[i as usize] += a * x * weights[i as usize];
+    }
+}
+
+/// `Σ x² · w[i]` over a sparse column.
+pub fn gather_square(rows: &[u32], values: &[f64], weights: &[f64]) -> f64 {
+    rows.iter().zip(values).map(|(&i, x)| x * x * weights[i as usize]).sum()
+}
+
 /// `Σ x · v`.
 pub fn dot(x: &[f64], v: &[f64]) -> f64 {
     x.iter().zip(v).map(|(x, v)| x * v).sum()

@@ -1,4 +1,3 @@
 //! The Lasso (to be described below).
 
-pub mod serial;
 pub mod solver;

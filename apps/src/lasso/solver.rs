@@ -6,6 +6,7 @@ use crate::descent::columns::Columns;
 use crate::descent::gram::{self, Gram, GramSpace};
 use crate::descent::quadratic::{self, Effort, Limits, Working};
 use crate::descent::residual::{Geometry, Residual};
+use crate::descent::serial::Descent;
 use crate::descent::sweep::{Slopes, Sweeper};
 use crate::descent::task::{FocusReport, Orders, Piece, Roster, SweepReport};
 use crate::kernel;
@@ -124,6 +125,45 @@ impl Part {
             curvatures.push(if fixed { 0.0 } else { curvature });
         }
         Self { columns, weights, norms, curvatures }
+    }
+}
+
+/// A worker of this app: the problem, and what it remembers from task to task. What is remembered only saves work, so
+/// a part may change workers at any time.
+#[derive(Debug)]
+pub struct Worker {
+    problem: Arc<Problem>,
+    sweepers: Vec<Sweeper>,
+    focuser: Focuser,
+}
+
+impl Worker {
+    /// A worker that remembers nothing yet.
+    pub fn new(problem: Arc<Problem>) -> Self {
+        let sweepers = vec![Sweeper::default(); problem.n_parts()];
+        Self { problem, sweepers, focuser: Focuser::default() }
+    }
+}
+
+impl Descent for Worker {
+    fn n_parts(&self) -> usize {
+        self.problem.n_parts()
+    }
+
+    fn n_columns(&self, part: usize) -> usize {
+        self.problem.columns(part).n_columns()
+    }
+
+    fn start(&self) -> Vec<f64> {
+        self.problem.start()
+    }
+
+    fn sweep(&mut self, part: usize, at: (&[f64], &[f64]), orders: &Orders) -> SweepReport {
+        self.problem.sweep(part, &mut self.sweepers[part], at, orders)
+    }
+
+    fn focus(&mut self, pieces: &mut [Piece<'_>], at: (&[f64], &mut Vec<f64>), orders: &Orders) -> FocusReport {
+        self.focuser.focus(&self.problem, pieces, at, orders)
     }
 }
 
