@@ -1,1 +1,3 @@
-//! (to come)
+//! The Lasso (to be described below).
+
+pub mod solver;

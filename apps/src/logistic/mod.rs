@@ -1,1 +1,4 @@
-//! (to come)
+//! Logistic regression (to be described below).
+
+pub mod loss;
+pub mod solver;

@@ -1,0 +1,327 @@
+//! Decides what to do next: sweep, focus or stop; knows the penalty, the certificate and what was unsafe.
+//!
+//! The guide sees only reports. A sweep (with nothing in flight) gives the exact objective and a dual point, so
+//! the gap it certifies holds whatever the focus tasks did before. Between sweeps, focus tasks may run side by side
+//! on columns of different parts, each at a snapshot that misses the others' steps. Where columns of different
+//! parts resemble each other such steps add up to too much. The guide notices: the objective of a sweep must not
+//! lie above that of the sweep before. When it does, tasks are told to take the loss as steeper (`sigma`, up to the number
+//! of tasks, where the sum of their steps is safe: Smith et al. 2015), and then fewer run at a time, down to one,
+//! where each step is exact and descends.
+
+use super::task::{ACTIVE, FocusReport, Orders, SweepReport};
+
+/// Whether a focus may work on all parts at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// One task takes the whole working set: best where every worker has all columns in memory.
+    Pooled,
+    /// A task takes the columns of one part; so many run at the same time.
+    Parts(usize),
+}
+
+/// The penalties to solve for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Penalties {
+    /// These, one after the other.
+    Given(Vec<f64>),
+    /// These shares of the largest useful penalty.
+    Shares(Vec<f64>),
+}
+
+/// What the guide is told once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The penalties, each warm-started from the one before.
+    pub penalties: Penalties,
+    /// The L2 penalty.
+    pub ridge: f64,
+    /// The duality gap to reach, relative to the objective.
+    pub tolerance: f64,
+    /// Most sweeps per penalty.
+    pub max_sweeps: usize,
+    /// How far a focus task reaches.
+    pub reach: Reach,
+}
+
+/// What to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Sweep every part at one snapshot, nothing else in flight.
+    Sweep,
+    /// Focus on the `size` candidates of the highest priority, `width` tasks at a time.
+    Focus {
+        /// Columns in the working set.
+        size: usize,
+        /// Tasks in flight at the same time.
+        width: usize,
+    },
+    /// Done, or out of sweeps: see [`Guide::steps`].
+    Stop,
+}
+
+/// The solution at one penalty.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Step {
+    /// The penalty.
+    pub lambda: f64,
+    /// The objective.
+    pub objective: f64,
+    /// The duality gap.
+    pub gap: f64,
+    /// Whether the gap reached the tolerance.
+    pub converged: bool,
+    /// The intercept.
+    pub intercept: f64,
+    /// (part, column within the part, coefficient) of the columns that have one.
+    pub coefficients: Vec<(usize, u32, f64)>,
+    /// Sweeps so far in the whole run.
+    pub sweeps: usize,
+}
+
+/// Smallest working set.
+const FEW: usize = 100;
+/// Focus rounds of parts side by side before the next sweep.
+const ROUNDS: usize = 12;
+/// Epochs of a focus that has the working set to itself, and of one among others.
+const EPOCHS: (usize, usize) = (2000, 3);
+/// Sweeps without a better gap after which rounding is all that is left.
+const STALLED: usize = 12;
+
+/// See the head of this file.
+#[derive(Debug, Clone)]
+pub struct Guide {
+    plan: Plan,
+    /// Which penalty, once they are known as numbers.
+    lambdas: Vec<f64>,
+    at: usize,
+    orders: Orders,
+    width: usize,
+    /// Focus rounds since the last sweep and the arrival violation of the first of them.
+    rounds: usize,
+    first_arrival: f64,
+    /// Sweeps at this penalty, the objective at the last one, the best gap and since when.
+    sweeps: usize,
+    all_sweeps: usize,
+    last_objective: f64,
+    best_gap: f64,
+    best_at: usize,
+    size: usize,
+    certificate: Certificate,
+    steps: Vec<Step>,
+}
+
+/// What a sweep proves.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Certificate {
+    /// The objective at the snapshot.
+    pub objective: f64,
+    /// The objective is at most this much above the optimum.
+    pub gap: f64,
+    /// Columns with a coefficient.
+    pub nonzero: usize,
+    /// The intercept.
+    pub intercept: f64,
+}
+
+impl Guide {
+    /// A guide before the first sweep, which is what to do first.
+    pub fn new(plan: Plan) -> Self {
+        let lambdas = match &plan.penalties {
+            Penalties::Given(lambdas) => lambdas.clone(),
+            Penalties::Shares(_) => Vec::new(),
+        };
+        let width = match plan.reach {
+            Reach::Pooled => 1,
+            Reach::Parts(width) => width.max(1),
+        };
+        let orders = Orders {
+            lambda: lambdas.first().copied().unwrap_or(0.0),
+            ridge: plan.ridge,
+            intercept: 0.0,
+            quota: FEW,
+            tolerance: 0.0,
+            max_epochs: 1,
+            sigma: 1.0,
+        };
+        Self {
+            lambdas,
+            at: 0,
+            orders,
+            width,
+            rounds: 0,
+            first_arrival: 0.0,
+            sweeps: 0,
+            all_sweeps: 0,
+            last_objective: f64::INFINITY,
+            best_gap: f64::INFINITY,
+            best_at: 0,
+            size: FEW,
+            certificate: Certificate::default(),
+            steps: Vec::new(),
+            plan,
+        }
+    }
+
+    /// What the next tasks are told.
+    pub fn orders(&self) -> &Orders {
+        &self.orders
+    }
+
+    /// What the last sweep proved.
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+
+    /// The penalties solved so far.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Sweeps so far.
+    pub fn n_sweeps(&self) -> usize {
+        self.all_sweeps
+    }
+
+    /// Tasks that may be in flight at once in the next focus round.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// All parts have been swept at one snapshot: what next?
+    pub fn swept(&mut self, reports: &[SweepReport]) -> Verdict {
+        if self.lambdas.is_empty() {
+            let largest = reports.iter().map(|r| r.steepest).fold(0.0, f64::max);
+            if let Penalties::Shares(shares) = &self.plan.penalties {
+                self.lambdas = shares.iter().map(|share| share * largest).collect();
+            }
+            self.orders.lambda = self.lambdas.first().copied().unwrap_or(0.0);
+            return Verdict::Sweep;
+        }
+        self.sweeps += 1;
+        self.all_sweeps += 1;
+        self.certificate = certify(reports, &self.orders);
+        self.orders.intercept = self.certificate.intercept;
+        let Certificate { objective, gap, .. } = self.certificate;
+        if gap < self.best_gap {
+            (self.best_gap, self.best_at) = (gap, self.sweeps);
+        }
+        let converged = gap <= self.plan.tolerance * objective;
+        let hopeless = self.sweeps >= self.plan.max_sweeps || self.sweeps - self.best_at >= STALLED;
+        if converged || hopeless {
+            return self.next_penalty(converged, reports);
+        }
+        self.guard(objective);
+        self.aim(reports)
+    }
+
+    /// Records the solution and moves to the next penalty, whose first sweep visits few columns: the snapshot has
+    /// not moved.
+    fn next_penalty(&mut self, converged: bool, reports: &[SweepReport]) -> Verdict {
+        let active = |r: &SweepReport| -> Vec<(usize, u32, f64)> {
+            r.candidates
+                .iter()
+                .filter(|c| c.priority == ACTIVE)
+                .map(|c| (r.part, c.column, c.value))
+                .collect()
+        };
+        self.steps.push(Step {
+            lambda: self.orders.lambda,
+            objective: self.certificate.objective,
+            gap: self.certificate.gap,
+            converged,
+            intercept: self.certificate.intercept,
+            coefficients: reports.iter().flat_map(active).collect(),
+            sweeps: self.all_sweeps,
+        });
+        self.at += 1;
+        let Some(&lambda) = self.lambdas.get(self.at) else { return Verdict::Stop };
+        self.orders.lambda = lambda;
+        self.sweeps = 0;
+        self.last_objective = f64::INFINITY;
+        (self.best_gap, self.best_at) = (f64::INFINITY, 0);
+        Verdict::Sweep
+    }
+
+    /// Narrows when the objective rose.
+    fn guard(&mut self, objective: f64) {
+        let rose = objective > self.last_objective * (1.0 + 1e-12) || !objective.is_finite();
+        self.last_objective = objective;
+        if !rose || self.width == 1 {
+            return;
+        }
+        let full = self.width as f64;
+        if self.orders.sigma < full {
+            self.orders.sigma = (self.orders.sigma * 2.0).min(full);
+        } else {
+            self.width /= 2;
+            self.orders.sigma = (self.width as f64).max(1.0);
+        }
+    }
+
+    /// How many columns to work on and how exactly.
+    fn aim(&mut self, reports: &[SweepReport]) -> Verdict {
+        let violators: usize = reports.iter().map(|r| r.violators).sum();
+        let violation = reports.iter().map(|r| r.violation).fold(0.0, f64::max);
+        let nonzero = self.certificate.nonzero;
+        let Certificate { objective, .. } = self.certificate;
+        let l1: f64 = reports.iter().map(|r| r.l1).sum();
+        let finest = self.finest(objective, l1, nonzero);
+        self.orders.tolerance = if violators == 0 { finest } else { finest.max(0.1 * violation) };
+        self.size = if self.orders.lambda > 0.0 { (2 * nonzero).max(FEW) } else { usize::MAX };
+        self.orders.quota = self.size;
+        self.rounds = 0;
+        self.focus()
+    }
+
+    /// The violation, as a share of `lambda`, at which the gap should be within the tolerance.
+    ///
+    /// With an L1 penalty alone a violation of `ε·lambda` costs about `ε·lambda·‖b‖₁` for the scaling of the dual
+    /// point and at most as much for the columns themselves; with an L2 penalty each column with a violation `v` costs
+    /// `v²/2·ridge`. A third of the tolerance leaves room for what the estimate misses.
+    fn finest(&self, objective: f64, l1: f64, nonzero: usize) -> f64 {
+        let Orders { lambda, ridge, .. } = self.orders;
+        let goal = self.plan.tolerance * objective;
+        let scale = if lambda > 0.0 { lambda } else { 1.0 };
+        if ridge > 0.0 {
+            return 0.5 * (2.0 * ridge * goal / nonzero.max(1) as f64).sqrt() / scale;
+        }
+        if l1 > 0.0 { 0.3 * goal / (lambda * l1) } else { 0.1 }
+    }
+
+    fn focus(&mut self) -> Verdict {
+        self.orders.max_epochs = if self.plan.reach == Reach::Pooled { EPOCHS.0 } else { EPOCHS.1 };
+        Verdict::Focus { size: self.size, width: self.width }
+    }
+
+    /// A focus round is over: what next?
+    pub fn focused(&mut self, reports: &[FocusReport]) -> Verdict {
+        self.rounds += 1;
+        if self.plan.reach == Reach::Pooled {
+            return Verdict::Sweep;
+        }
+        let arrival = reports.iter().map(|r| r.arrival).fold(0.0, f64::max);
+        if self.rounds == 1 {
+            self.first_arrival = arrival;
+        }
+        let settled = arrival <= self.orders.tolerance.max(0.1 * self.first_arrival);
+        let growing = arrival > 4.0 * self.first_arrival || !arrival.is_finite();
+        if settled || growing || self.rounds >= ROUNDS { Verdict::Sweep } else { self.focus() }
+    }
+}
+
+/// Primal, dual and gap from the reports of all parts at one snapshot.
+pub fn certify(reports: &[SweepReport], orders: &Orders) -> Certificate {
+    let Some(first) = reports.first() else { return Certificate::default() };
+    let l1: f64 = reports.iter().map(|r| r.l1).sum();
+    let square: f64 = reports.iter().map(|r| r.square).sum();
+    let objective = first.loss + orders.lambda * l1 + orders.ridge / 2.0 * square;
+    // The part that allows the least decides the scale; its own dual value is the one at that scale.
+    let tightest = reports.iter().fold(first, |a, b| if b.scale < a.scale { b } else { a });
+    let dual = tightest.dual - reports.iter().map(|r| r.excess).sum::<f64>();
+    Certificate {
+        objective,
+        gap: (objective - dual).max(0.0),
+        nonzero: reports.iter().map(|r| r.nonzero).sum(),
+        intercept: first.intercept,
+    }
+}
