@@ -59,6 +59,11 @@ impl<T: Element> View<T> {
         T::peek(&self.pages[place].1).expect("a table is read with its own element type")
     }
 
+    /// Numbers in a row.
+    pub fn width(&self) -> usize {
+        self.geometry.width()
+    }
+
     /// A dense row that lies in one page: no copy.
     ///
     /// # Panics

@@ -9,7 +9,9 @@ pub mod lasso;
 pub mod logistic;
 pub mod matrix_factorization;
 mod nearest;
+pub mod options;
 mod run;
+pub mod samples;
 mod stop;
 
 pub use error::Error;

@@ -15,7 +15,12 @@ pub trait Descent {
     /// One pass over a part at a snapshot of the shared row and the part's coefficients.
     fn sweep(&mut self, part: usize, at: (&[f64], &[f64]), orders: &Orders) -> SweepReport;
     /// Works on the columns of the pieces from a snapshot of the shared row; writes what to add to it.
-    fn focus(&mut self, pieces: &mut [Piece<'_>], at: (&[f64], &mut Vec<f64>), orders: &Orders) -> FocusReport;
+    fn focus(
+        &mut self,
+        pieces: &mut [Piece<'_>],
+        at: (&[f64], &mut Vec<f64>),
+        orders: &Orders,
+    ) -> FocusReport;
 }
 
 /// What a fit arrived at.
@@ -33,8 +38,7 @@ pub struct Fit {
 pub fn fit(app: &mut impl Descent, plan: Plan) -> Fit {
     let n_parts = app.n_parts();
     let mut guide = Guide::new(plan);
-    let mut coefficients: Vec<Vec<f64>> =
-        (0..n_parts).map(|part| vec![0.0; app.n_columns(part)]).collect();
+    let mut coefficients: Vec<Vec<f64>> = (0..n_parts).map(|part| vec![0.0; app.n_columns(part)]).collect();
     let mut shared = app.start();
     let mut delta = Vec::new();
     let mut reports: Vec<SweepReport> = Vec::new();
@@ -64,4 +68,24 @@ pub fn fit(app: &mut impl Descent, plan: Plan) -> Fit {
         };
     }
     Fit { steps: guide.steps().to_vec(), coefficients, epochs }
+}
+
+/// The smallest penalty at which every coefficient is 0: the steepest slope at the start.
+pub fn steepest(app: &mut impl Descent) -> f64 {
+    let start = app.start();
+    let orders = Orders {
+        lambda: 0.0,
+        ridge: 0.0,
+        intercept: 0.0,
+        quota: 0,
+        tolerance: 0.0,
+        max_epochs: 0,
+        sigma: 1.0,
+    };
+    let mut steepest = 0.0f64;
+    for part in 0..app.n_parts() {
+        let coefficients = vec![0.0; app.n_columns(part)];
+        steepest = steepest.max(app.sweep(part, (&start, &coefficients), &orders).steepest);
+    }
+    steepest
 }

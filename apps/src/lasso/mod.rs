@@ -1,3 +1,7 @@
 //! The Lasso (to be described below).
 
+mod app;
+pub mod params;
 pub mod solver;
+
+pub use app::Lasso;

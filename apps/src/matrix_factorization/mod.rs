@@ -28,14 +28,21 @@
 //! | [`cells`] | the ratings of each cell |
 //! | [`solver`] | first rows, a visit of a cell, its exact score |
 //! | [`model`] | the factors in the units of the ratings; predictions |
+//! | `actor`, `app` | the actor; the entry of the catalog |
 //! | [`serial`] | the same, one cell after the other: oracle and baseline |
 
+mod actor;
+mod app;
 pub mod cells;
 pub mod model;
 pub mod params;
 pub mod serial;
 pub mod solver;
 pub mod split;
+
+pub use app::MatrixFactorization;
+pub use model::Model;
+pub use params::StepRule;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,13 @@
 //! The trained factors in the units of the ratings, and what they predict.
 
+use std::path::Path;
+
 use ndarray::{Array1, Array2};
 
 use super::solver::{Solver, dot};
 use super::split::Deal;
+use crate::Error;
+use crate::data::npy;
 use crate::kernel::sgd::HEADER;
 
 /// `r ≈ mean + user_bias + item_bias + user_factors · item_factors`, by dense id.
@@ -33,6 +37,28 @@ pub struct Rows<'a> {
 }
 
 impl Model {
+    /// Reads a model back from the `model/` folder of a run.
+    ///
+    /// # Errors
+    /// An array that is missing or has not the shape of a model.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        let array = |name: &str| npy::read_f32(&folder.join(format!("{name}.npy")));
+        let wrong = |_| Error::Data { path: folder.to_owned(), problem: "is not a model of mf".to_owned() };
+        let mean = npy::read_f64(&folder.join("mean.npy"))?;
+        let range = array("range")?;
+        Ok(Self {
+            user_factors: array("user_factors")?.into_dimensionality().map_err(wrong)?,
+            item_factors: array("item_factors")?.into_dimensionality().map_err(wrong)?,
+            user_bias: array("user_bias")?.into_dimensionality().map_err(wrong)?,
+            item_bias: array("item_bias")?.into_dimensionality().map_err(wrong)?,
+            mean: mean.first().copied().unwrap_or(0.0),
+            range: (
+                range.first().copied().unwrap_or(f32::NEG_INFINITY),
+                range.iter().nth(1).copied().unwrap_or(f32::INFINITY),
+            ),
+        })
+    }
+
     /// Collects the rows of all parts and blocks.
     pub fn collect(solver: &Solver, users: Rows<'_>, items: Rows<'_>) -> Self {
         let (user_factors, user_bias) = side(solver, users);

@@ -89,6 +89,8 @@ pub struct Params {
     pub parts: usize,
     /// Blocks of the items.
     pub blocks: usize,
+    /// Passes between evaluations.
+    pub evaluate_every: usize,
 }
 
 /// The default penalty of the factors, in standard deviations of the ratings.
@@ -123,6 +125,8 @@ impl Params {
                 .number("rate", rate, "a number more than 0", |&rate: &f64| rate > 0.0 && rate.is_finite())?,
             parts: given.number("parts", cells, GROUPS, |parts| (1..=65_536).contains(parts))?,
             blocks: given.number("blocks", cells, GROUPS, |blocks| (1..=65_536).contains(blocks))?,
+            evaluate_every: given
+                .number("evaluate-every", 1, "a whole number, 1 or more", |every| *every >= 1)?,
         })
     }
 }

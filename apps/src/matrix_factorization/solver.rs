@@ -185,6 +185,18 @@ impl Solver {
         }
     }
 
+    /// The predicted rating for a row of each side, clipped to the range of the training ratings; `None` stands for a
+    /// user or an item without a row.
+    pub fn predict(&self, user: Option<&[f32]>, item: Option<&[f32]>) -> f64 {
+        let bias = |row: Option<&[f32]>| row.map_or(0.0, |row| f64::from(row[0]));
+        let product = match (user, item) {
+            (Some(user), Some(item)) => f64::from(dot(&user[HEADER..], &item[HEADER..])),
+            _ => 0.0,
+        };
+        let Summary { mean, deviation, least, most } = self.summary;
+        (mean + deviation * (bias(user) + bias(item) + product)).clamp(f64::from(least), f64::from(most))
+    }
+
     /// The exact score of a cell.
     pub fn score(&self, cell: &[Rating], users: &[f32], items: &[f32]) -> Score {
         let width = self.width();

@@ -1,0 +1,152 @@
+//! The [`Guide`] of coordinate descent as the guide of a priority schedule: it speaks in findings and verdicts.
+
+use std::sync::mpsc::Sender;
+
+use slackline::scheduler::policy;
+use slackline::{Findings, Mark, PartId};
+
+use super::guide::{Guide, Reach, Step, Verdict};
+use super::task::{FocusReport, SweepReport};
+use super::words::{self, Layout};
+
+/// Drives a [`Guide`] from inside the scheduler.
+pub struct Conductor {
+    guide: Guide,
+    layout: Layout,
+    reach: Reach,
+    /// The gap to reach, relative to the objective, and the number of penalties: for the share of the run that is done.
+    goal: (f64, usize),
+    width: usize,
+    sweeps: Vec<SweepReport>,
+    focuses: Vec<FocusReport>,
+    /// Relative gap of the first certificate at this penalty.
+    first_gap: Option<f64>,
+    mark: Option<Mark>,
+    ending: bool,
+    /// Solutions already handed over.
+    told: usize,
+    solutions: Sender<Step>,
+}
+
+impl Conductor {
+    /// Conducts `guide`; solutions go to `solutions` as they are found. `goal` is the relative gap to reach and the
+    /// number of penalties.
+    pub fn new(
+        guide: Guide,
+        layout: Layout,
+        reach: Reach,
+        goal: (f64, usize),
+        solutions: Sender<Step>,
+    ) -> Self {
+        Self {
+            width: guide.width(),
+            guide,
+            layout,
+            reach,
+            goal,
+            sweeps: Vec::new(),
+            focuses: Vec::new(),
+            first_gap: None,
+            mark: None,
+            ending: false,
+            told: 0,
+            solutions,
+        }
+    }
+
+    fn translate(&mut self, verdict: Verdict) -> policy::Verdict {
+        match verdict {
+            Verdict::Sweep => policy::Verdict::Sweep,
+            Verdict::Stop => policy::Verdict::Stop,
+            Verdict::Focus { size, width } => {
+                self.width = width;
+                policy::Verdict::Focus { size }
+            }
+        }
+    }
+
+    /// A line of history for what the last sweep proved.
+    fn say(&mut self) {
+        let certificate = *self.guide.certificate();
+        let gap = (certificate.gap / certificate.objective).max(f64::MIN_POSITIVE);
+        let first = *self.first_gap.get_or_insert(gap);
+        let (tolerance, n_penalties) = self.goal;
+        let here = ((first / gap).ln() / (first / tolerance).ln().max(1e-9)).clamp(0.0, 1.0);
+        let solved = self.guide.steps().len();
+        let done = if solved >= n_penalties { 1.0 } else { (solved as f64 + here) / n_penalties as f64 };
+        let solution = self.guide.steps().last().filter(|_| solved > self.told).cloned();
+        let lambda = solution.as_ref().map_or(self.guide.orders().lambda, |solution| solution.lambda);
+        if let Some(solution) = solution {
+            self.told = solved;
+            self.first_gap = None;
+            self.solutions.send(solution).ok(); // nobody waits for the solutions of a run that was given up
+        }
+        self.mark = Some(Mark {
+            epoch: self.guide.n_sweeps() as f64,
+            objective: certificate.objective,
+            done: Some(done),
+            metrics: vec![
+                ("gap".to_owned(), certificate.gap),
+                ("nnz".to_owned(), certificate.nonzero as f64),
+                ("lambda".to_owned(), lambda),
+                ("intercept".to_owned(), certificate.intercept),
+            ],
+        });
+    }
+}
+
+impl policy::Guide for Conductor {
+    fn swept(&mut self, part: PartId, findings: &Findings) {
+        self.sweeps.push(words::read_sweep(part.index(), findings, &self.layout));
+    }
+
+    fn after_sweep(&mut self) -> policy::Verdict {
+        let mut sweeps = std::mem::take(&mut self.sweeps);
+        sweeps.sort_by_key(|report| report.part);
+        let before = self.guide.n_sweeps();
+        let verdict = self.guide.swept(&sweeps);
+        if self.guide.n_sweeps() > before {
+            self.say();
+            if self.ending {
+                return policy::Verdict::Stop;
+            }
+        }
+        self.translate(verdict)
+    }
+
+    fn worked(&mut self, _: PartId, findings: &Findings) {
+        self.focuses.push(words::read_focus(findings));
+    }
+
+    fn after_round(&mut self) -> policy::Verdict {
+        let focuses = std::mem::take(&mut self.focuses);
+        match self.guide.focused(&focuses) {
+            _ if self.ending => policy::Verdict::Sweep,
+            Verdict::Focus { width, .. } => {
+                self.width = width;
+                policy::Verdict::Again
+            }
+            verdict => self.translate(verdict),
+        }
+    }
+
+    fn orders(&self, _sweep: bool) -> Vec<f64> {
+        words::write_orders(self.guide.orders())
+    }
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn pooled(&self) -> bool {
+        self.reach == Reach::Pooled
+    }
+
+    fn mark(&mut self) -> Option<Mark> {
+        self.mark.take()
+    }
+
+    fn wind_down(&mut self) {
+        self.ending = true;
+    }
+}

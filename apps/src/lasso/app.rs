@@ -1,0 +1,186 @@
+//! The Lasso as an entry of the catalog.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+use slackline::{Consistency, VariableId};
+
+use super::params::{OPTIONS, Params, Penalty};
+use super::solver::{Problem, Worker};
+use crate::catalog::{App, Array, OptionSpec, Request, Trained, Watch};
+use crate::data::{IndexBase, Samples, npy};
+use crate::descent::columns::split;
+use crate::descent::guide::{Plan, Reach};
+use crate::descent::interference::correlation;
+use crate::descent::path;
+use crate::descent::run::{Interference, Solved, Task, solve};
+use crate::descent::serial::steepest;
+use crate::descent::words::Layout;
+use crate::{Error, run, samples};
+
+/// `slackline train lasso`.
+pub struct Lasso;
+
+/// The schedules, the app's own first.
+const SCHEDULES: [&str; 2] = ["priority", "dependency"];
+
+impl App for Lasso {
+    fn name(&self) -> &'static str {
+        "lasso"
+    }
+
+    fn about(&self) -> &'static str {
+        "L1-penalised least squares by parallel coordinate descent, stopped by its duality gap"
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        OPTIONS
+    }
+
+    fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error> {
+        run::only_known(self.name(), request, OPTIONS)?;
+        let params = Params::parse(request)?;
+        let consistency = run::consistency(request, Consistency::Bsp)?;
+        let schedule = run::schedule(request, &SCHEDULES)?;
+        let begun = Instant::now();
+        let Samples { features, labels, facts } = samples::read(request, watch)?;
+        let n_columns = features.cols();
+        let held_out = request.test.as_ref();
+        let held_out = held_out
+            .map(|path| samples::read_held_out(path, facts.index_base, n_columns, &watch.tell))
+            .transpose()?;
+        let problem =
+            Problem::new(split(features, params.parts), labels, params.intercept, params.standardize);
+        let load_seconds = begun.elapsed().as_secs_f64();
+
+        let task = Task {
+            name: self.name(),
+            request,
+            watch,
+            plan: plan(&params, &problem, schedule, request.workers),
+            consistency,
+            interference: (schedule == "dependency").then(|| interference(&problem, params.intercept)),
+        };
+        let workers_problem = Arc::clone(&problem);
+        let solved = solve(task, move || Worker::new(Arc::clone(&workers_problem)))?;
+        Ok(report(
+            &params,
+            &problem,
+            solved,
+            held_out.as_ref(),
+            Told {
+                n_columns,
+                index_base: facts.index_base,
+                load_seconds,
+                common: run::common(consistency, schedule),
+            },
+        ))
+    }
+
+    fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error> {
+        let folder = directory.join("model");
+        let base = samples::read_base(&folder)?;
+        let coefficients = npy::read_f64(&folder.join("coefficients.npy"))?;
+        let intercept = npy::read_f64(&folder.join("intercept.npy"))?.first().copied().unwrap_or(0.0);
+        let coefficients: Vec<f64> = coefficients.into_iter().collect();
+        let held_out = samples::read_held_out(data, base, coefficients.len(), &|_| {})?;
+        Ok(scores(&held_out, &coefficients, intercept).into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+    }
+}
+
+fn plan(params: &Params, problem: &Arc<Problem>, schedule: &str, workers: usize) -> Plan {
+    let reach = if schedule == "dependency" { Reach::Parts(workers) } else { Reach::Pooled };
+    Plan {
+        penalties: params.penalties(|| steepest(&mut Worker::new(Arc::clone(problem)))),
+        ridge: 0.0,
+        tolerance: params.tolerance,
+        max_sweeps: params.max_sweeps,
+        reach,
+    }
+}
+
+fn interference(problem: &Arc<Problem>, centred: bool) -> Interference {
+    let layout = Layout::new((0..problem.n_parts()).map(|part| problem.columns(part).n_columns()));
+    let problem = Arc::clone(problem);
+    Box::new(move |a: VariableId, b: VariableId| {
+        let ((part_a, a), (part_b, b)) = (layout.column(a), layout.column(b));
+        correlation((problem.columns(part_a), a), (problem.columns(part_b), b), centred)
+    })
+}
+
+/// What is known beside the solution.
+struct Told {
+    n_columns: usize,
+    index_base: IndexBase,
+    load_seconds: f64,
+    common: Map<String, Value>,
+}
+
+fn report(
+    params: &Params,
+    problem: &Problem,
+    solved: Solved,
+    held_out: Option<&Samples>,
+    told: Told,
+) -> Trained {
+    let Solved { solutions, coefficients, trained } = solved;
+    let mark = trained.history.last().map(|progress| progress.mark.clone()).unwrap_or_default();
+    let mut metrics: BTreeMap<String, f64> = mark.metrics.into_iter().collect();
+    let lambda = metrics.get("lambda").copied().unwrap_or_default();
+    let intercept = metrics.remove("intercept").unwrap_or_default();
+    metrics.insert("relative_gap".to_owned(), metrics["gap"] / mark.objective.max(f64::MIN_POSITIVE));
+    metrics.insert("sweeps".to_owned(), mark.epoch);
+    let places = |part: usize| problem.columns(part).names();
+    let flat = path::flatten(&coefficients, places, told.n_columns);
+    if let Some(held_out) = held_out {
+        let named = scores(held_out, &flat, intercept).into_iter();
+        metrics.extend(named.map(|(name, score)| (format!("test_{name}"), score)));
+    }
+    let mut arrays = vec![
+        ("coefficients".to_owned(), Array::F64(ndarray::Array1::from(flat).into_dyn())),
+        ("intercept".to_owned(), Array::F64(ndarray::arr1(&[intercept]).into_dyn())),
+    ];
+    if params.path.is_some() {
+        arrays.extend(path::arrays(&solutions, places));
+    }
+    Trained {
+        objective: mark.objective,
+        clocks: trained.clocks.0,
+        load_seconds: told.load_seconds,
+        train_seconds: trained.seconds,
+        metrics,
+        config: config(params, lambda, told.common),
+        workers: run::records(&trained.workers),
+        arrays,
+        texts: vec![samples::base_text(told.index_base)],
+        stopped: trained.stopped,
+    }
+}
+
+/// R² and root of the mean squared error.
+fn scores(held_out: &Samples, coefficients: &[f64], intercept: f64) -> [(&'static str, f64); 2] {
+    let predicted = samples::scores(&held_out.features, coefficients, intercept);
+    let n = held_out.labels.len() as f64;
+    let mean = held_out.labels.iter().sum::<f64>() / n;
+    let squares: f64 = predicted.iter().zip(&held_out.labels).map(|(p, y)| (p - y) * (p - y)).sum();
+    let spread: f64 = held_out.labels.iter().map(|y| (y - mean) * (y - mean)).sum();
+    [("r2", 1.0 - squares / spread), ("rmse", (squares / n).sqrt())]
+}
+
+fn config(params: &Params, lambda: f64, mut config: Map<String, Value>) -> Map<String, Value> {
+    let entries: [(&str, Value); 8] = [
+        ("lambda", lambda.into()),
+        ("lambda-ratio", if let Penalty::Share(share) = params.penalty { share.into() } else { Value::Null }),
+        ("tol", params.tolerance.into()),
+        ("intercept", params.intercept.into()),
+        ("standardize", params.standardize.into()),
+        ("path", params.path.into()),
+        ("max-sweeps", params.max_sweeps.into()),
+        ("parts", params.parts.into()),
+    ];
+    config.extend(entries.map(|(name, value)| (name.to_owned(), value)));
+    config
+}
