@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::lasso::Lasso;
+use crate::logistic::Logistic;
 use crate::matrix_factorization::MatrixFactorization;
 use crate::{Error, StopSwitch};
 
 /// Every app, in the order `slackline apps` shows them.
 pub fn apps() -> &'static [&'static dyn App] {
-    &[&Lasso, &MatrixFactorization]
+    &[&Lasso, &Logistic, &MatrixFactorization]
 }
 
 /// The app of this name.

@@ -1,0 +1,149 @@
+//! Logistic regression as an entry of the catalog: two classes by coordinate descent, more by mini-batch SGD.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use super::classes::Classes;
+use super::params::{OPTIONS, Params};
+use super::{binary, multiclass};
+use crate::catalog::{App, Array, OptionSpec, Request, Trained, Watch};
+use crate::data::{Samples, npy};
+use crate::{Error, run, samples};
+
+/// `slackline train logistic`.
+pub struct Logistic;
+
+/// A trained model: coefficients (classes × p, or one row for two classes) and intercepts.
+pub(super) struct Fitted {
+    pub(super) trained: slackline::Trained,
+    /// Row after row.
+    pub(super) coefficients: ndarray::Array2<f64>,
+    pub(super) intercepts: Vec<f64>,
+    pub(super) metrics: BTreeMap<String, f64>,
+    pub(super) objective: f64,
+    pub(super) common: Map<String, Value>,
+}
+
+/// What both ways of training need.
+pub(super) struct Problem<'a> {
+    pub(super) request: &'a Request,
+    pub(super) watch: &'a Watch,
+    pub(super) params: &'a Params,
+    pub(super) samples: Samples,
+    pub(super) classes: &'a Classes,
+}
+
+impl App for Logistic {
+    fn name(&self) -> &'static str {
+        "logistic"
+    }
+
+    fn about(&self) -> &'static str {
+        "logistic regression, L1 and L2: two classes by coordinate descent, more by mini-batch SGD"
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        OPTIONS
+    }
+
+    fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error> {
+        run::only_known(self.name(), request, OPTIONS)?;
+        let params = Params::parse(request)?;
+        run::consistency(request, slackline::Consistency::Bsp)?; // refused before the data is read
+        run::schedule(request, &[binary::SCHEDULES, multiclass::SCHEDULES].concat())?;
+        let begun = Instant::now();
+        let samples = samples::read(request, watch)?;
+        let classes = Classes::of(&samples.labels, &request.data)?;
+        let (base, n_columns) = (samples.facts.index_base, samples.features.cols());
+        let held_out = request.test.as_ref();
+        let held_out =
+            held_out.map(|path| samples::read_held_out(path, base, n_columns, &watch.tell)).transpose()?;
+        let problem = Problem { request, watch, params: &params, samples, classes: &classes };
+        let prepared = begun.elapsed().as_secs_f64();
+        let (fitted, more) =
+            if classes.n() == 2 { binary::train(problem) } else { multiclass::train(problem) }?;
+        let mut metrics = fitted.metrics;
+        if let Some(held_out) = held_out {
+            let scores = scores(&held_out, &classes, &fitted.coefficients, &fitted.intercepts);
+            metrics.extend(scores.into_iter().map(|(name, score)| (format!("test_{name}"), score)));
+        }
+        let mut config = fitted.common;
+        config.extend(params.config(classes.n()));
+        let coefficients = match classes.n() {
+            2 => fitted.coefficients.row(0).to_owned().into_dyn(),
+            _ => fitted.coefficients.into_dyn(),
+        };
+        Ok(Trained {
+            objective: fitted.objective,
+            clocks: fitted.trained.clocks.0,
+            load_seconds: prepared + more,
+            train_seconds: fitted.trained.seconds,
+            metrics,
+            config,
+            workers: run::records(&fitted.trained.workers),
+            arrays: vec![
+                ("coefficients".to_owned(), Array::F64(coefficients)),
+                ("intercept".to_owned(), Array::F64(ndarray::Array1::from(fitted.intercepts).into_dyn())),
+            ],
+            texts: vec![samples::base_text(base), classes.text()],
+            stopped: fitted.trained.stopped,
+        })
+    }
+
+    fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error> {
+        let folder = directory.join("model");
+        let (base, classes) = (samples::read_base(&folder)?, Classes::read(&folder)?);
+        let path = folder.join("coefficients.npy");
+        let coefficients = npy::read_f64(&path)?;
+        let rows = if classes.n() == 2 { 1 } else { classes.n() };
+        let n_columns = coefficients.len() / rows;
+        let coefficients =
+            coefficients.into_shape_with_order((rows, n_columns)).map_err(|_| Error::Data {
+                path,
+                problem: format!("does not hold {rows} rows of coefficients, one per class of classes.txt"),
+            })?;
+        let intercepts = npy::read_f64(&folder.join("intercept.npy"))?.into_iter().collect::<Vec<f64>>();
+        let held_out = samples::read_held_out(data, base, n_columns, &|_| {})?;
+        Ok(scores(&held_out, &classes, &coefficients, &intercepts))
+    }
+}
+
+/// Accuracy and mean log-loss; samples of a class that was not trained count as wrong, and not in the log-loss.
+fn scores(
+    held_out: &Samples,
+    classes: &Classes,
+    coefficients: &ndarray::Array2<f64>,
+    intercepts: &[f64],
+) -> BTreeMap<String, f64> {
+    let of_row = |row: ndarray::ArrayView1<'_, f64>, intercept: f64| {
+        samples::scores(&held_out.features, &row.to_vec(), intercept)
+    };
+    let mut logits: Vec<Vec<f64>> =
+        coefficients.outer_iter().zip(intercepts).map(|(row, intercept)| of_row(row, *intercept)).collect();
+    if logits.len() == 1 {
+        logits.insert(0, vec![0.0; held_out.labels.len()]); // one logit: that of the second class over the first
+    }
+    let (mut correct, mut loss, mut known) = (0usize, 0.0, 0usize);
+    for (sample, label) in held_out.labels.iter().enumerate() {
+        let most = logits.iter().map(|logits| logits[sample]).fold(f64::NEG_INFINITY, f64::max);
+        let Some(class) = classes.class(*label) else { continue };
+        let own = logits[class as usize][sample];
+        let best = logits.iter().position(|logits| logits[sample] == most);
+        correct += usize::from(best == Some(class as usize));
+        loss += logits.iter().map(|logits| (logits[sample] - most).exp()).sum::<f64>().ln() + most - own;
+        known += 1;
+    }
+    let n = held_out.labels.len();
+    let unknown = (n - known) as f64;
+    let mut scores = BTreeMap::from([
+        ("accuracy".to_owned(), correct as f64 / n as f64),
+        ("log_loss".to_owned(), loss / known.max(1) as f64),
+    ]);
+    if unknown > 0.0 {
+        scores.insert("samples_of_unknown_class".to_owned(), unknown);
+    }
+    scores
+}
