@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::clock::Clock;
 use crate::id::{BlockId, PartId, TableId, VariableId};
 use crate::message::{Findings, Lease, Page, Phase, Task};
-use crate::table::{Block, Table};
+use crate::table::{Block, Table, Usage};
 use crate::values::Element;
 use crate::view::{Delta, ReadPage, View};
 
@@ -103,16 +103,21 @@ impl Step {
     /// When the job has no such shared table or it holds another element type: a mistake of the app.
     pub fn read<T: Element>(&self, name: &str) -> View<T> {
         let (id, table) = self.table(name);
-        let pages = &self.reads.iter().find(|(read, _)| *read == id).unwrap_or_else(|| no_rows(name)).1;
-        View::new(table, pages)
+        if *table.usage() != Usage::Shared {
+            no_rows(name);
+        }
+        let pages = self.reads.iter().find(|(read, _)| *read == id);
+        View::new(table, pages.map_or(&[], |(_, pages)| pages)) // an empty table has no pages
     }
 
     /// An empty update for a shared table; hand it back with [`Step::add`].
     ///
     /// # Panics
-    /// When the job has no such table or it holds another element type: a mistake of the app.
+    /// When the job has no such shared table or it holds another element type: a mistake of the app.
     pub fn delta<T: Element>(&self, name: &str) -> Delta<T> {
         let (id, table) = self.table(name);
+        assert!(*table.usage() == Usage::Shared, "table {name} is leased: write its blocks in place");
+        assert_eq!(table.kind(), T::KIND, "table {name} holds another element type");
         Delta::new(id, table)
     }
 

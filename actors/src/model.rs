@@ -32,10 +32,15 @@ pub(crate) async fn gather(shards: &[Recipient<Snap>], tables: &Arc<Vec<Table>>)
         }
         shares.push(whole);
     }
-    Ok(Model { tables: Arc::clone(tables), shares })
+    Ok(Model::of(Arc::clone(tables), shares))
 }
 
 impl Model {
+    /// Puts tables together from the shares of all shards, one [`Snapshot`] a table.
+    pub fn of(tables: Arc<Vec<Table>>, shares: Vec<Snapshot>) -> Self {
+        Self { tables, shares }
+    }
+
     fn find(&self, name: &str) -> (&Table, &Snapshot) {
         let place = self.tables.iter().position(|table| table.name() == name);
         let place = place.unwrap_or_else(|| panic!("the job has no table {name}"));

@@ -263,6 +263,10 @@ impl Table {
         starts[block.index()] as usize..end
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     pub(crate) fn geometry(&self) -> &Geometry {
         &self.geometry
     }

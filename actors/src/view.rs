@@ -158,14 +158,19 @@ impl<T: Element> Delta<T> {
     }
 
     /// Adds `value` at (row, column) of a sparse table; several at one place add up.
+    ///
+    /// # Panics
+    /// When the table has no such row or column.
     pub fn add_at(&mut self, row: usize, column: u32, value: T) {
-        let (first, number) = self.geometry.locate(row);
+        let number = self.geometry.locate(row).1;
         let page = self
             .geometry
             .pages_of_row(row)
             .map(PageId)
             .find(|p| self.geometry.columns(*p).contains(&(column as usize)));
-        self.page(page.unwrap_or(first)).sparse_mut()[number].push((column, value));
+        let width = self.geometry.width();
+        let page = page.unwrap_or_else(|| panic!("column {column} is outside a table of {width} columns"));
+        self.page(page).sparse_mut()[number].push((column, value));
     }
 
     /// Whether nothing was added.
@@ -228,6 +233,13 @@ mod tests {
         view.copy_row(1, &mut row);
         assert_eq!(row.to_vec(), values.iter().map(|v| v + 1.0).collect::<Vec<_>>());
         assert_eq!(view.to_array()[[2, 9]], 2.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "column 100 is outside a table of 100 columns")]
+    fn a_sparse_addition_outside_the_table_is_refused() {
+        let table = Table::sparse("counts", 2, 100).paged(60);
+        Delta::<f32>::new(TableId(0), &table).add_at(1, 100, 1.0);
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! The scheduler may assign step *t+1* while *t* computes: its rows and leases are then already on their way, and
 //! the updates of *t−1* on theirs. Steps are computed and reported in the order of their clocks.
 
+mod refusal;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -62,6 +64,8 @@ pub struct Desk {
 struct Gathering {
     assign: Assign,
     ticket: u64,
+    /// Why it cannot be done.
+    refused: Option<String>,
     pulled: bool,
     awaited: BTreeSet<ShardId>,
     pages: BTreeMap<PageKey, Cached>,
@@ -126,10 +130,13 @@ impl Desk {
     /// Takes a step on: pulls what it needs and the cache does not have.
     pub fn assign(&mut self, assign: Assign) -> Vec<Action> {
         self.tickets += 1;
+        let is_new = !self.reads.contains_key(&assign.task.part);
+        let refused = refusal::refusal(&self.tables, &assign.task, is_new);
         self.waiting.push_back(Gathering {
             assign,
             ticket: self.tickets,
-            pulled: false,
+            pulled: refused.is_some(),
+            refused,
             awaited: BTreeSet::new(),
             pages: BTreeMap::new(),
             leases: Vec::new(),
@@ -216,12 +223,24 @@ impl Desk {
                 actions.extend(self.pull(place));
             }
         }
-        if self.computing.is_none() && self.waiting.front().is_some_and(|g| g.pulled && g.awaited.is_empty())
+        while self.computing.is_none()
+            && self.waiting.front().is_some_and(|g| g.pulled && g.awaited.is_empty())
         {
-            let gathering = self.waiting.pop_front().expect("looked at");
-            actions.push(Action::Compute(self.prepare(gathering)));
+            let mut gathering = self.waiting.pop_front().expect("looked at");
+            match gathering.refused.take() {
+                None => actions.push(Action::Compute(self.prepare(gathering))),
+                Some(why) => actions.extend(self.refuse(gathering.assign.clock, why)),
+            }
         }
         actions
+    }
+
+    /// Reports a step that cannot be done, after those before it.
+    fn refuse(&mut self, clock: Clock, why: String) -> Vec<Action> {
+        let result = Err(Failure::Fatal(why));
+        let report = Report { worker: self.worker, clock, result, computed: 0, waited: 0, staleness: 0 };
+        self.unacknowledged.push_back(Sent { clock, awaited: BTreeSet::new(), report });
+        self.reports()
     }
 
     /// Where a shard runs a rule of its own, a worker cannot complete a reading by itself: it reads after it wrote.

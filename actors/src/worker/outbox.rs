@@ -66,6 +66,12 @@ impl Outbox {
         self.sent.iter().filter(missing).map(|sent| Arc::clone(&sent.page.rows)).collect()
     }
 
+    /// Updates kept.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.sent.len()
+    }
+
     /// Forgets the updates of clocks before `oldest`: no row that may still be read lacks them.
     pub fn forget(&mut self, oldest: Clock) {
         while self.sent.front().is_some_and(|sent| sent.clock < oldest) {

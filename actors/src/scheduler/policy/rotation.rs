@@ -14,6 +14,8 @@ pub struct Rotation {
     n_blocks: usize,
     passes: u64,
     seed: u64,
+    /// Whether no more cells are handed out.
+    ending: bool,
     visits: Vec<u64>,
     part_in_flight: Vec<bool>,
     block_in_flight: Vec<bool>,
@@ -34,6 +36,7 @@ impl Rotation {
             n_blocks,
             passes,
             seed,
+            ending: false,
             visits: vec![0; n_parts * n_blocks],
             part_in_flight: vec![false; n_parts],
             block_in_flight: vec![false; n_blocks],
@@ -72,7 +75,8 @@ fn mix(x: u64) -> u64 {
 
 impl Schedule for Rotation {
     fn next(&mut self, _: WorkerId) -> Next {
-        let Some(cell) = self.free_cell() else {
+        let free = if self.ending { None } else { self.free_cell() };
+        let Some(cell) = free else {
             return if self.n_in_flight == 0 { Next::Done } else { Next::Wait };
         };
         let (part, block) = (PartId::at(cell / self.n_blocks), BlockId::at(cell % self.n_blocks));
@@ -110,6 +114,6 @@ impl Schedule for Rotation {
     }
 
     fn wind_down(&mut self) {
-        self.passes = 0;
+        self.ending = true;
     }
 }

@@ -1,1 +1,283 @@
 use super::*;
+use crate::id::PageId;
+use crate::message::Lease;
+use crate::table::{Rule, UpdateRule};
+use crate::values::{Buffer, Content};
+use proptest::prelude::*;
+
+const PAGE: PageKey = (TableId(0), PageId(0));
+const BLOCK: (TableId, BlockId) = (TableId(1), BlockId(0));
+const A: WorkerId = WorkerId(0);
+const B: WorkerId = WorkerId(1);
+
+/// One shared row of one number, and two leased blocks of a row each.
+fn store(consistency: Consistency) -> Store {
+    store_with(consistency, Rule::Add)
+}
+
+fn store_with(consistency: Consistency, rule: Rule) -> Store {
+    let shared = Table::dense("sum", 1, 1).rule(rule);
+    let leased = Table::dense("blocks", 2, 1).leased_by_block(&[0, 1]);
+    Store::new(ShardId(0), Placement::over(1), Arc::new(vec![shared, leased]), consistency)
+}
+
+fn number(value: f32) -> Buffer {
+    Buffer::F32(Content::Dense(vec![value]))
+}
+
+fn read(rows: &Buffer) -> f32 {
+    let Buffer::F32(Content::Dense(values)) = rows else { panic!("dense f32") };
+    values[0]
+}
+
+fn add(worker: WorkerId, sequence: u64, clock: u64, value: f32) -> Push {
+    let delta = Page { table: PAGE.0, page: PAGE.1, rows: Arc::new(number(value)) };
+    Push { worker, sequence, clock: Clock(clock), deltas: vec![delta], returns: Vec::new() }
+}
+
+fn give_back(worker: WorkerId, sequence: u64, value: f32) -> Push {
+    let lease = Lease { table: BLOCK.0, block: BLOCK.1, rows: number(value) };
+    Push { worker, sequence, clock: Clock(0), deltas: Vec::new(), returns: vec![lease] }
+}
+
+fn pull(worker: WorkerId, ticket: u64, need: u64) -> Pull {
+    Pull {
+        worker,
+        ticket,
+        need: Clock(need),
+        after: 0,
+        pages: vec![PAGE],
+        leases: Vec::new(),
+        copies: Vec::new(),
+        subscribe: false,
+    }
+}
+
+fn lease(worker: WorkerId, ticket: u64) -> Pull {
+    Pull { pages: Vec::new(), leases: vec![BLOCK], ..pull(worker, ticket, 0) }
+}
+
+fn min(clock: u64) -> Advance {
+    Advance { min: Clock(clock) }
+}
+
+/// The rows among what a shard sends: to whom, under which ticket, and the shared number if it is there.
+fn rows(out: impl IntoIterator<Item = Outgoing>) -> Vec<(WorkerId, u64, Option<f32>)> {
+    let row = |out| match out {
+        Outgoing::Rows(worker, rows) => {
+            Some((worker, rows.ticket, rows.pages.first().map(|page| read(&page.rows))))
+        }
+        _ => None,
+    };
+    out.into_iter().filter_map(row).collect()
+}
+
+/// The shared number as a snapshot shows it.
+fn value(store: &mut Store) -> f32 {
+    match store.snapshot(0, PAGE.0).pop() {
+        Some(Outgoing::Snapshot(0, snapshot)) => read(&snapshot.pages[0].1),
+        other => panic!("nothing is out, so the snapshot is there at once, not {other:?}"),
+    }
+}
+
+#[test]
+fn a_pull_waits_until_everyone_finished_the_clocks_it_needs() {
+    let mut store = store(Consistency::Ssp(1));
+    assert_eq!(rows(store.pull(pull(A, 1, 2))), []);
+    store.push(add(B, 1, 0, 5.0));
+    assert_eq!(rows(store.advance(min(1))), []);
+    assert_eq!(rows(store.advance(min(2))), [(A, 1, Some(5.0))]);
+    assert_eq!(rows(store.advance(min(3))), [], "a pull is answered once");
+}
+
+#[test]
+fn parked_pulls_are_answered_the_oldest_first() {
+    let mut store = store(Consistency::Ssp(1));
+    for (worker, ticket) in [(B, 9), (A, 1), (B, 10)] {
+        store.pull(pull(worker, ticket, 1));
+    }
+    let answered: Vec<_> = rows(store.advance(min(1))).iter().map(|(w, t, _)| (*w, *t)).collect();
+    assert_eq!(answered, [(B, 9), (A, 1), (B, 10)]);
+}
+
+#[test]
+fn a_push_that_arrives_twice_is_acknowledged_twice_and_applied_once() {
+    let mut store = store(Consistency::Ssp(1));
+    let push = add(A, 1, 0, 2.0);
+    for _ in 0..2 {
+        let out = store.push(push.clone());
+        assert!(matches!(out[..], [Outgoing::Applied(A, Applied { sequence: 1, .. })]));
+    }
+    assert_eq!(value(&mut store), 2.0);
+}
+
+#[test]
+#[should_panic(expected = "arrive in order")]
+fn a_push_that_skips_a_number_is_a_broken_invariant() {
+    store(Consistency::Ssp(1)).push(add(A, 2, 0, 1.0));
+}
+
+#[test]
+fn an_old_advance_changes_nothing() {
+    let mut store = store(Consistency::Bsp);
+    store.advance(min(3));
+    store.advance(min(1));
+    assert_eq!(rows(store.pull(pull(A, 1, 3))).len(), 1);
+}
+
+#[test]
+fn under_bsp_an_update_is_invisible_until_its_clock_is_over() {
+    let mut store = store(Consistency::Bsp);
+    store.push(add(A, 1, 0, 1.0));
+    assert_eq!(rows(store.pull(pull(B, 1, 0))), [(B, 1, Some(0.0))]);
+    store.advance(min(1));
+    assert_eq!(rows(store.pull(pull(B, 2, 1))), [(B, 2, Some(1.0))]);
+}
+
+#[test]
+fn a_reader_keeps_the_row_it_read_while_the_shard_goes_on() {
+    let mut store = store(Consistency::Ssp(0));
+    let Some(Outgoing::Rows(_, before)) = store.pull(pull(A, 1, 0)) else { panic!("nothing to wait for") };
+    store.push(add(B, 1, 0, 1.0));
+    assert_eq!(read(&before.pages[0].rows), 0.0);
+    assert_eq!(value(&mut store), 1.0);
+}
+
+#[test]
+fn under_essp_a_reader_is_sent_what_changed_when_min_advances() {
+    let mut store = store(Consistency::Essp(2));
+    store.pull(Pull { subscribe: true, ..pull(A, 1, 0) });
+    store.push(add(B, 1, 0, 4.0));
+    assert_eq!(rows(store.advance(min(1))), [(A, 0, Some(4.0))]);
+    assert_eq!(rows(store.advance(min(2))), [(A, 0, None)], "nothing changed: only the clock is sent");
+}
+
+#[test]
+fn a_change_before_the_subscription_is_not_lost() {
+    let mut store = store(Consistency::Essp(2));
+    store.push(add(B, 1, 0, 4.0));
+    assert_eq!(rows(store.pull(Pull { subscribe: true, ..pull(A, 1, 0) })), [(A, 1, Some(4.0))]);
+    store.push(add(B, 2, 0, 3.0));
+    assert_eq!(rows(store.advance(min(1))), [(A, 0, Some(7.0))]);
+}
+
+#[test]
+fn a_lease_waits_until_the_block_is_home() {
+    let mut store = store(Consistency::Async);
+    assert_eq!(rows(store.pull(lease(A, 1))), [(A, 1, None)]);
+    assert_eq!(rows(store.pull(lease(B, 1))), []);
+    let out = store.push(give_back(A, 1, 7.0));
+    let Some(Outgoing::Rows(B, rows)) = out.into_iter().nth(1) else { panic!("B waited for it") };
+    assert_eq!(read(&rows.leases[0].rows), 7.0);
+}
+
+#[test]
+#[should_panic(expected = "only its holder returns a block")]
+fn a_block_that_its_holder_did_not_return_is_a_broken_invariant() {
+    let mut store = store(Consistency::Async);
+    store.pull(lease(A, 1));
+    store.push(give_back(B, 1, 7.0));
+}
+
+#[test]
+fn a_copy_waits_for_the_block_and_leaves_it_home() {
+    let mut store = store(Consistency::Async);
+    store.pull(lease(A, 1));
+    let copy = Pull { copies: vec![BLOCK], ..pull(B, 1, 0) };
+    assert_eq!(rows(store.pull(copy)), []);
+    assert_eq!(rows(store.push(give_back(A, 1, 7.0))).len(), 1);
+    assert_eq!(rows(store.pull(lease(A, 2))).len(), 1, "the copy did not take it away");
+}
+
+#[test]
+fn a_snapshot_waits_for_the_blocks_that_are_out_and_for_them_only() {
+    let mut store = store(Consistency::Async);
+    store.pull(lease(A, 1));
+    assert!(store.snapshot(5, BLOCK.0).is_empty());
+    assert_eq!(rows(store.pull(lease(B, 1))), [], "someone else already waits for the block");
+    let out = store.push(give_back(A, 1, 7.0));
+    let snapshot = out.iter().find_map(|out| match out {
+        Outgoing::Snapshot(5, snapshot) => Some(snapshot),
+        _ => None,
+    });
+    let mut blocks: Vec<_> =
+        snapshot.unwrap().blocks.iter().map(|(block, rows)| (block.0, read(rows))).collect();
+    blocks.sort_by_key(|(block, _)| *block);
+    assert_eq!(blocks, [(0, 7.0), (1, 0.0)], "taken before B got the block");
+    assert_eq!(rows(out).len(), 1, "B has it now");
+}
+
+/// Doubles, then adds: the order of updates matters.
+struct DoubleAndAdd;
+
+impl UpdateRule for DoubleAndAdd {
+    fn fold(&self, page: &mut Buffer, delta: &Buffer) {
+        *page = number(2.0 * read(page) + read(delta));
+    }
+}
+
+#[test]
+fn a_custom_rule_is_run_by_the_shard() {
+    let mut store = store_with(Consistency::Ssp(1), Rule::Custom(Arc::new(DoubleAndAdd)));
+    store.push(add(A, 1, 0, 3.0));
+    store.push(add(B, 1, 0, 1.0));
+    assert_eq!(value(&mut store), 7.0);
+}
+
+#[test]
+fn a_worker_reads_a_custom_rule_after_its_own_updates() {
+    let mut store = store_with(Consistency::Ssp(1), Rule::Custom(Arc::new(DoubleAndAdd)));
+    assert_eq!(rows(store.pull(Pull { after: 1, ..pull(A, 1, 0) })), []);
+    assert_eq!(rows(store.push(add(A, 1, 0, 3.0))), [(A, 1, Some(3.0))]);
+}
+
+#[test]
+fn assigned_values_replace_and_under_bsp_the_last_worker_stays() {
+    let mut store = store_with(Consistency::Bsp, Rule::Assign);
+    store.push(add(B, 1, 0, 8.0));
+    store.push(add(A, 1, 0, 3.0));
+    store.advance(min(1));
+    assert_eq!(value(&mut store), 8.0);
+}
+
+proptest! {
+    /// Floating-point addition does not associate, so only a fixed order gives the same bits.
+    #[test]
+    fn under_bsp_the_order_of_arrival_leaves_no_trace(
+        values in proptest::collection::vec(proptest::collection::vec(-1e6f32..1e6, 5), 1..5),
+        keys in proptest::collection::vec(any::<u64>(), 20),
+    ) {
+        // values[clock][worker]; each worker's pushes stay in order, workers interleave as `keys` say.
+        let arrive = |keys: &[u64]| {
+            let mut store = store(Consistency::Bsp);
+            for (clock, values) in values.iter().enumerate() {
+                let mut order: Vec<usize> = (0..values.len()).collect();
+                order.sort_by_key(|worker| keys[(clock * 5 + worker) % keys.len()]);
+                for worker in order {
+                    store.push(add(WorkerId::at(worker), clock as u64 + 1, clock as u64, values[worker]));
+                }
+                store.advance(min(clock as u64 + 1));
+            }
+            value(&mut store).to_bits()
+        };
+        let in_turn = values.iter().flatten().fold(0.0f32, |sum, value| sum + value);
+        prop_assert_eq!(arrive(&keys), in_turn.to_bits());
+    }
+
+    /// Whatever is sent again, in whatever amount, every update counts once.
+    #[test]
+    fn repeated_pushes_count_once(repeats in proptest::collection::vec((0u32..3, 1usize..4), 1..60)) {
+        let mut store = store(Consistency::Ssp(3));
+        let mut last = [0u64; 3];
+        for (worker, times) in &repeats {
+            let sequence = &mut last[*worker as usize];
+            *sequence += 1;
+            for _ in 0..*times {
+                store.push(add(WorkerId(*worker), *sequence, 0, 1.0));
+            }
+            let earlier = (*sequence).max(2) - 1;
+            store.push(add(WorkerId(*worker), earlier.min(*sequence), 0, 1.0));
+        }
+        prop_assert_eq!(value(&mut store), repeats.len() as f32);
+    }
+}

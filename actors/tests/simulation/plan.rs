@@ -1,0 +1,137 @@
+//! What one simulated run is: drawn from a seed.
+
+use std::sync::Arc;
+
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use slackline::scheduler::policy::{Dependency, Evaluated, Fixed, Priority, Rotation, Schedule, Shuffled};
+use slackline::values::Buffer;
+use slackline::{Consistency, Rule, Table, UpdateRule, VariableId};
+
+use crate::toy::Rounds;
+
+/// The circumstances of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) workers: usize,
+    pub(crate) shards: usize,
+    pub(crate) parts: usize,
+    pub(crate) blocks: usize,
+    pub(crate) passes: u64,
+    pub(crate) consistency: Consistency,
+    pub(crate) schedule: Kind,
+    /// Elements of a page.
+    pub(crate) page: usize,
+    /// Whether the counts are folded by a rule that only shards know.
+    pub(crate) custom: bool,
+    /// Whether steps lease blocks; without, the app panics now and then.
+    pub(crate) leases: bool,
+    /// How many of a hundred pushes arrive twice.
+    pub(crate) duplicates: u32,
+    /// Whether every kind of message has a lane of its own, as behind bridges.
+    pub(crate) split: bool,
+    /// Whether some lanes are much slower than others.
+    pub(crate) uneven: bool,
+    /// After how many deliveries the run is told to stop.
+    pub(crate) stop_after: Option<u32>,
+    pub(crate) seed: u64,
+}
+
+/// Which schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Fixed,
+    Shuffled,
+    Rotation,
+    Evaluated,
+    EvaluatedRotation,
+    Priority,
+    Dependency,
+}
+
+impl Plan {
+    pub(crate) fn random(seed: u64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let kinds = [
+            Kind::Fixed,
+            Kind::Shuffled,
+            Kind::Rotation,
+            Kind::Evaluated,
+            Kind::EvaluatedRotation,
+            Kind::Priority,
+            Kind::Dependency,
+        ];
+        let bound = rng.random_range(0..4);
+        let consistencies =
+            [Consistency::Bsp, Consistency::Ssp(bound), Consistency::Essp(bound), Consistency::Async];
+        Self {
+            workers: rng.random_range(1..5),
+            shards: rng.random_range(1..4),
+            parts: rng.random_range(1..7),
+            blocks: rng.random_range(1..6),
+            passes: rng.random_range(1..4),
+            consistency: *consistencies.choose(&mut rng).expect("not empty"),
+            schedule: *kinds.choose(&mut rng).expect("not empty"),
+            page: *[1, 2, 3, 7, 1000].choose(&mut rng).expect("not empty"),
+            custom: rng.random_range(0..4) == 0,
+            leases: rng.random(),
+            duplicates: *[0, 10, 50].choose(&mut rng).expect("not empty"),
+            split: rng.random(),
+            uneven: rng.random(),
+            stop_after: (rng.random_range(0..5) == 0).then(|| rng.random_range(0..300)),
+            seed,
+        }
+    }
+
+    pub(crate) fn rotates(&self) -> bool {
+        matches!(self.schedule, Kind::Rotation | Kind::EvaluatedRotation)
+    }
+
+    pub(crate) fn schedule(&self) -> Box<dyn Schedule> {
+        let (parts, passes, seed) = (self.parts, self.passes, self.seed);
+        let shuffled = Shuffled::new(parts, passes, seed);
+        let rotation = Rotation::new(parts, self.blocks, passes, seed);
+        let priority = Priority::new(parts, Rounds::new(self.workers));
+        let conflict = |a: VariableId, b: VariableId| if a.0 % 5 == b.0 % 5 { 1.0 } else { 0.0 };
+        match self.schedule {
+            Kind::Fixed => Box::new(Fixed::new(parts, passes)),
+            Kind::Shuffled => Box::new(shuffled),
+            Kind::Rotation => Box::new(rotation),
+            Kind::Evaluated => Box::new(Evaluated::new(shuffled, parts, 1, Box::new(|c, _| (c, Vec::new())))),
+            Kind::EvaluatedRotation => {
+                Box::new(Evaluated::new(rotation, parts, 2, Box::new(|c, _| (c, Vec::new()))))
+            }
+            Kind::Priority => Box::new(priority),
+            Kind::Dependency => Box::new(Dependency::new(priority, conflict, 0.5)),
+        }
+    }
+
+    pub(crate) fn tables(&self) -> Vec<Table> {
+        let rule = if self.custom { Rule::Custom(Arc::new(Hidden)) } else { Rule::Add };
+        let (parts, workers) = (self.parts, self.workers);
+        let counts = Table::dense("counts", parts, workers).of::<f64>().paged(self.page).rule(rule);
+        let own = Table::sparse("own", parts, workers).of::<i32>().paged(self.page);
+        let own = own.reading(|part| vec![part.0]);
+        let noise = Table::dense("noise", 2, 3).paged(self.page);
+        let mut tables = vec![counts, own, noise];
+        let starts = |n: usize| (0..u32::try_from(n).expect("few blocks")).collect::<Vec<_>>();
+        if self.leases && self.rotates() {
+            let visits = Table::sparse("visits", self.blocks, 1000).of::<i32>();
+            tables.push(visits.leased_by_block(&starts(self.blocks)));
+        } else if self.leases {
+            let visits = Table::sparse("visits", self.parts, 1000).of::<i32>();
+            tables.push(visits.leased_by_part(&starts(self.parts)));
+        }
+        tables
+    }
+}
+
+/// Addition, but a worker does not know that it is.
+struct Hidden;
+
+impl UpdateRule for Hidden {
+    fn fold(&self, page: &mut Buffer, delta: &Buffer) {
+        page.add(delta);
+    }
+}
