@@ -10,8 +10,9 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::clock::Clock;
+use crate::gathered::ReadRows;
 use crate::id::{BlockId, PartId, TableId, VariableId};
-use crate::message::{Findings, Lease, Page, Phase, Task};
+use crate::message::{Findings, Lease, Page, Phase, RowBatch, Task};
 use crate::table::{Block, Table, Usage};
 use crate::values::Element;
 use crate::view::{Delta, ReadPage, View};
@@ -30,9 +31,11 @@ pub struct Step {
     pub(crate) task: Task,
     pub(crate) tables: Arc<Vec<Table>>,
     pub(crate) reads: Vec<(TableId, Vec<ReadPage>)>,
+    pub(crate) rows: Vec<(TableId, ReadRows)>,
     pub(crate) leases: Vec<Lease>,
     pub(crate) copies: Vec<Lease>,
     pub(crate) deltas: Vec<Page>,
+    pub(crate) batches: Vec<RowBatch>,
 }
 
 /// What a step gives back.
@@ -40,6 +43,7 @@ pub struct Step {
 pub struct Outcome {
     pub(crate) result: Result<Findings, String>,
     pub(crate) deltas: Vec<Page>,
+    pub(crate) batches: Vec<RowBatch>,
     pub(crate) leases: Vec<Lease>,
 }
 
@@ -106,6 +110,9 @@ impl Step {
         if *table.usage() != Usage::Shared {
             no_rows(name);
         }
+        if let Some(rows) = self.rows_of(id) {
+            return View::of_rows(table, rows);
+        }
         let pages = self.reads.iter().find(|(read, _)| *read == id);
         View::new(table, pages.map_or(&[], |(_, pages)| pages)) // an empty table has no pages
     }
@@ -118,12 +125,14 @@ impl Step {
         let (id, table) = self.table(name);
         assert!(*table.usage() == Usage::Shared, "table {name} is leased: write its blocks in place");
         assert_eq!(table.kind(), T::KIND, "table {name} holds another element type");
-        Delta::new(id, table)
+        Delta::new(id, table, self.rows_of(id).map(|rows| Arc::clone(&rows.rows)))
     }
 
     /// Sends an update when the step is done.
     pub fn add<T: Element>(&mut self, delta: Delta<T>) {
-        self.deltas.extend(delta.into_pages());
+        let (pages, batch) = delta.finish();
+        self.deltas.extend(pages);
+        self.batches.extend(batch);
     }
 
     /// The leased blocks of these tables, to read and write in place; nobody else holds them.
@@ -194,12 +203,17 @@ impl Step {
 
     /// The end of a step that has more to tell the schedule than a cost.
     pub fn found(self, findings: Findings) -> Outcome {
-        Outcome { result: Ok(findings), deltas: self.deltas, leases: self.leases }
+        Outcome { result: Ok(findings), deltas: self.deltas, batches: self.batches, leases: self.leases }
     }
 
     /// The end of the run: the app cannot go on, and why, as a sentence for the user.
     pub fn failed(self, why: impl Into<String>) -> Outcome {
-        Outcome { result: Err(why.into()), deltas: Vec::new(), leases: self.leases }
+        Outcome { result: Err(why.into()), deltas: Vec::new(), batches: Vec::new(), leases: self.leases }
+    }
+
+    /// What the step reads of a table that is read by row.
+    fn rows_of(&self, id: TableId) -> Option<&ReadRows> {
+        self.rows.iter().find(|(read, _)| *read == id).map(|(_, rows)| rows)
     }
 
     fn table(&self, name: &str) -> (TableId, &Table) {

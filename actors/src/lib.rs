@@ -54,6 +54,7 @@
 pub mod app;
 pub mod bridge;
 pub mod clock;
+mod gathered;
 pub mod id;
 pub mod job;
 pub mod message;

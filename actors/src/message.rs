@@ -117,6 +117,8 @@ pub struct Pull {
     pub after: u64,
     /// Pages of shared rows.
     pub pages: Vec<PageKey>,
+    /// Single rows of shared tables, ascending.
+    pub rows: Vec<(TableId, Arc<Vec<u32>>)>,
     /// Blocks to lease.
     pub leases: Vec<BlockKey>,
     /// Blocks to look at without leasing them.
@@ -134,6 +136,17 @@ pub struct Page {
     pub page: PageId,
     /// The rows; shared memory inside a process.
     pub rows: Arc<Buffer>,
+}
+
+/// Some whole rows of a dense shared table, one after the other.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RowBatch {
+    /// Their table.
+    pub table: TableId,
+    /// Which rows, ascending.
+    pub rows: Arc<Vec<u32>>,
+    /// Their values, or what is to be folded into them.
+    pub values: Arc<Buffer>,
 }
 
 /// A block of leased rows on its way to or from a worker.
@@ -161,6 +174,8 @@ pub struct Rows {
     pub applied: Arc<Vec<u64>>,
     /// Pages of shared rows.
     pub pages: Vec<Page>,
+    /// Single rows of shared tables.
+    pub batches: Vec<RowBatch>,
     /// Leased blocks.
     pub leases: Vec<Lease>,
     /// Blocks to look at.
@@ -179,6 +194,8 @@ pub struct Push {
     pub clock: Clock,
     /// Updates, by page.
     pub deltas: Vec<Page>,
+    /// Updates of single rows.
+    pub batches: Vec<RowBatch>,
     /// Blocks given back.
     pub returns: Vec<Lease>,
 }

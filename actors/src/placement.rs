@@ -71,6 +71,11 @@ impl Geometry {
         first.min(self.width)..(first + self.columns_per_page).min(self.width)
     }
 
+    /// Whether every row lies in one page.
+    pub fn keeps_rows_whole(&self) -> bool {
+        self.pages_per_row == 1
+    }
+
     /// The pages that hold these rows, ascending.
     pub fn covering(&self, rows: &[u32]) -> Vec<PageId> {
         let pages: BTreeSet<u32> = rows.iter().flat_map(|row| self.pages_of_row(*row as usize)).collect();

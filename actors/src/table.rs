@@ -275,6 +275,11 @@ impl Table {
         &self.rule
     }
 
+    /// Whether steps read and update single rows instead of pages.
+    pub(crate) fn is_read_by_row(&self) -> bool {
+        matches!(self.reads, Reads::Rows(_)) && !self.sparse && self.geometry.keeps_rows_whole()
+    }
+
     pub(crate) fn reads(&self) -> &Reads {
         &self.reads
     }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use ndarray::Array2;
 
+use crate::gathered::ReadRows;
 use crate::id::{PageId, TableId};
-use crate::message::Page;
+use crate::message::{Page, RowBatch};
 use crate::placement::Geometry;
 use crate::table::{Rule, Table};
 use crate::values::{Buffer, Content, Element};
@@ -37,13 +38,30 @@ pub struct View<T> {
     geometry: Geometry,
     /// Ascending.
     pages: Vec<(PageId, Arc<Buffer>)>,
+    /// Where the table is read by row: the rows, ascending, and their values.
+    gathered: Option<(Arc<Vec<u32>>, Arc<Buffer>)>,
     element: PhantomData<T>,
 }
 
 impl<T: Element> View<T> {
     pub(crate) fn new(table: &Table, pages: &[ReadPage]) -> Self {
         let pages = pages.iter().map(|page| (page.page, page.own(table.update_rule()))).collect();
-        Self { geometry: table.geometry().clone(), pages, element: PhantomData }
+        Self { geometry: table.geometry().clone(), pages, gathered: None, element: PhantomData }
+    }
+
+    pub(crate) fn of_rows(table: &Table, read: &ReadRows) -> Self {
+        let gathered = Some((Arc::clone(&read.rows), read.join::<T>(table)));
+        Self { geometry: table.geometry().clone(), pages: Vec::new(), gathered, element: PhantomData }
+    }
+
+    /// The rows that the table was told to read, ascending, one after the other; no look-ups.
+    ///
+    /// # Panics
+    /// When the table is read whole, or its rows are sparse or cut.
+    pub fn gathered(&self) -> &[T] {
+        let (_, values) =
+            self.gathered.as_ref().expect("the table is told which rows to read, and keeps rows whole");
+        T::peek(values).expect("a table is read with its own element type").dense()
     }
 
     fn page(&self, page: PageId) -> &Content<T> {
@@ -71,8 +89,12 @@ impl<T: Element> View<T> {
     pub fn row(&self, row: usize) -> &[T] {
         let pages = self.geometry.pages_of_row(row);
         assert!(pages.len() == 1, "row {row} is cut into {} pages: use copy_row", pages.len());
-        let (page, number) = self.geometry.locate(row);
         let width = self.geometry.width();
+        if let Some((rows, _)) = &self.gathered {
+            let number = place_of(rows, row);
+            return &self.gathered()[number * width..(number + 1) * width];
+        }
+        let (page, number) = self.geometry.locate(row);
         &self.page(page).dense()[number * width..(number + 1) * width]
     }
 
@@ -82,6 +104,9 @@ impl<T: Element> View<T> {
     /// When `to` is not as long as the row, or the step does not read this row.
     pub fn copy_row(&self, row: usize, to: &mut [T]) {
         assert_eq!(to.len(), self.geometry.width(), "a copy of a row is as long as the row");
+        if self.gathered.is_some() {
+            return to.copy_from_slice(self.row(row));
+        }
         let number = self.geometry.locate(row).1;
         for page in self.geometry.pages_of_row(row).map(PageId) {
             let columns = self.geometry.columns(page);
@@ -114,16 +139,34 @@ pub struct Delta<T> {
     sparse: bool,
     geometry: Geometry,
     pages: BTreeMap<PageId, Content<T>>,
+    /// Where the table is read by row: those rows, ascending, and the update of each.
+    gathered: Option<(Arc<Vec<u32>>, Vec<T>)>,
 }
 
 impl<T: Element> Delta<T> {
-    pub(crate) fn new(id: TableId, table: &Table) -> Self {
+    /// An update that is zero; `rows` are those that the step reads, if it reads by row.
+    pub(crate) fn new(id: TableId, table: &Table, rows: Option<Arc<Vec<u32>>>) -> Self {
         Self {
             table: id,
             sparse: table.is_sparse(),
             geometry: table.geometry().clone(),
             pages: BTreeMap::new(),
+            gathered: rows.map(|rows| (rows, Vec::new())),
         }
+    }
+
+    /// The updates of the rows that the table was told to read, ascending, one after the other.
+    ///
+    /// # Panics
+    /// When the table is read whole, or its rows are sparse or cut.
+    pub fn gathered(&mut self) -> &mut [T] {
+        let width = self.geometry.width();
+        let rows =
+            self.gathered.as_mut().expect("the table is told which rows to read, and keeps rows whole");
+        if rows.1.is_empty() {
+            rows.1 = vec![T::default(); rows.0.len() * width];
+        }
+        &mut rows.1
     }
 
     fn page(&mut self, page: PageId) -> &mut Content<T> {
@@ -138,8 +181,12 @@ impl<T: Element> Delta<T> {
     /// When the row is so wide that it was cut; use [`Delta::add_row`].
     pub fn row(&mut self, row: usize) -> &mut [T] {
         assert!(self.geometry.pages_of_row(row).len() == 1, "row {row} is cut into pages: use add_row");
-        let (page, number) = self.geometry.locate(row);
         let width = self.geometry.width();
+        if let Some((rows, _)) = &self.gathered {
+            let number = place_of(rows, row);
+            return &mut self.gathered()[number * width..(number + 1) * width];
+        }
+        let (page, number) = self.geometry.locate(row);
         &mut self.page(page).dense_mut()[number * width..(number + 1) * width]
     }
 
@@ -149,6 +196,9 @@ impl<T: Element> Delta<T> {
     /// When `values` is not as long as the row.
     pub fn add_row(&mut self, row: usize, values: &[T]) {
         assert_eq!(values.len(), self.geometry.width(), "an update of a row is as long as the row");
+        if self.gathered.is_some() {
+            return self.row(row).iter_mut().zip(values).for_each(|(to, value)| *to += *value);
+        }
         let number = self.geometry.locate(row).1;
         for page in self.geometry.pages_of_row(row).map(PageId) {
             let columns = self.geometry.columns(page);
@@ -175,18 +225,28 @@ impl<T: Element> Delta<T> {
 
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
-        self.pages.is_empty()
+        self.pages.is_empty() && self.gathered.as_ref().is_none_or(|(_, values)| values.is_empty())
     }
 
-    pub(crate) fn into_pages(self) -> impl Iterator<Item = Page> {
+    pub(crate) fn finish(self) -> (impl Iterator<Item = Page>, Option<RowBatch>) {
         let table = self.table;
-        self.pages.into_iter().map(move |(page, mut content)| {
+        let batch =
+            |(rows, values)| RowBatch { table, rows, values: Arc::new(T::erase(Content::Dense(values))) };
+        let batch = self.gathered.filter(|(_, values)| !values.is_empty()).map(batch);
+        let pages = self.pages.into_iter().map(move |(page, mut content)| {
             if let Content::Sparse(rows) = &mut content {
                 rows.iter_mut().for_each(merge);
             }
             Page { table, page, rows: Arc::new(T::erase(content)) }
-        })
+        });
+        (pages, batch)
     }
+}
+
+/// The place of a row in the ascending list of rows that a step reads.
+fn place_of(rows: &[u32], row: usize) -> usize {
+    let place = u32::try_from(row).ok().and_then(|row| rows.binary_search(&row).ok());
+    place.unwrap_or_else(|| panic!("row {row} is not among those that the table was told to read"))
 }
 
 /// Sorts the entries of a row by column and adds up those of one column.
@@ -213,7 +273,7 @@ mod tests {
                 (page, ReadPage { page, rows: Arc::new(rows), mine: Vec::new() })
             })
             .collect();
-        for page in delta.into_pages() {
+        for page in delta.finish().0 {
             pages.get_mut(&page.page).unwrap().mine.push(page.rows);
         }
         View::new(table, &pages.into_values().collect::<Vec<_>>())
@@ -225,7 +285,7 @@ mod tests {
             .of::<f64>()
             .paged(4)
             .starting(|row, v: &mut [f64]| v.fill(row as f64));
-        let mut delta = Delta::<f64>::new(TableId(0), &table);
+        let mut delta = Delta::<f64>::new(TableId(0), &table, None);
         let values: Vec<f64> = (0..10).map(f64::from).collect();
         delta.add_row(1, &values);
         let view = whole(&table, delta);
@@ -239,13 +299,13 @@ mod tests {
     #[should_panic(expected = "column 100 is outside a table of 100 columns")]
     fn a_sparse_addition_outside_the_table_is_refused() {
         let table = Table::sparse("counts", 2, 100).paged(60);
-        Delta::<f32>::new(TableId(0), &table).add_at(1, 100, 1.0);
+        Delta::<f32>::new(TableId(0), &table, None).add_at(1, 100, 1.0);
     }
 
     #[test]
     fn sparse_additions_at_one_place_add_up() {
         let table = Table::sparse("counts", 2, 100).of::<f64>().paged(60);
-        let mut delta = Delta::<f64>::new(TableId(0), &table);
+        let mut delta = Delta::<f64>::new(TableId(0), &table, None);
         [(7, 1.0), (93, 2.0), (7, 0.5)]
             .into_iter()
             .for_each(|(column, value)| delta.add_at(1, column, value));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::tables::Tables;
 use crate::clock::{Clock, Consistency};
 use crate::id::{BlockId, PageKey, ShardId, TableId, WorkerId};
-use crate::message::{Advance, Applied, Page, Pull, Push, Rows, Snapshot};
+use crate::message::{Advance, Applied, Page, Pull, Push, RowBatch, Rows, Snapshot};
 use crate::placement::Placement;
 use crate::table::Table;
 
@@ -50,7 +50,7 @@ pub struct Store {
 }
 
 /// The number of a push and its updates.
-type Held = (u64, Vec<Page>);
+type Held = (u64, Vec<Page>, Vec<RowBatch>);
 
 struct Pending {
     number: u64,
@@ -103,9 +103,10 @@ impl Store {
         *taken = push.sequence;
         push.returns.into_iter().for_each(|lease| self.tables.take_back(lease, push.worker));
         if self.consistency == Consistency::Bsp && push.clock >= self.min {
-            self.held.entry((push.clock, push.worker)).or_default().push((push.sequence, push.deltas));
+            let held = (push.sequence, push.deltas, push.batches);
+            self.held.entry((push.clock, push.worker)).or_default().push(held);
         } else {
-            self.fold(push.worker, push.sequence, &push.deltas);
+            self.fold(push.worker, push.sequence, &push.deltas, &push.batches);
         }
         out.extend(self.release());
         out
@@ -116,7 +117,9 @@ impl Store {
         self.min = self.min.max(min);
         let later = self.held.split_off(&(self.min, WorkerId(0)));
         for ((_, worker), pushes) in std::mem::replace(&mut self.held, later) {
-            pushes.iter().for_each(|(sequence, deltas)| self.fold(worker, *sequence, deltas));
+            pushes
+                .iter()
+                .for_each(|(sequence, deltas, batches)| self.fold(worker, *sequence, deltas, batches));
         }
         let mut out = self.release();
         out.extend(self.refresh_readers());
@@ -158,17 +161,19 @@ impl Store {
                 min: self.min,
                 applied: Arc::clone(&self.applied),
                 pages: pull.pages.iter().map(|(table, page)| self.tables.page(*table, *page)).collect(),
+                batches: pull.rows.iter().map(|(table, rows)| self.tables.gather(*table, rows)).collect(),
                 leases,
                 copies,
             },
         )
     }
 
-    fn fold(&mut self, worker: WorkerId, sequence: u64, deltas: &[Page]) {
+    fn fold(&mut self, worker: WorkerId, sequence: u64, deltas: &[Page], batches: &[RowBatch]) {
         for delta in deltas {
             self.tables.fold(delta);
             self.changed.insert((delta.table, delta.page));
         }
+        batches.iter().for_each(|batch| self.tables.fold_rows(batch));
         let applied = Arc::make_mut(&mut self.applied);
         if applied.len() <= worker.index() {
             applied.resize(worker.index() + 1, 0);
@@ -203,6 +208,7 @@ impl Store {
             min: self.min,
             applied: Arc::clone(&self.applied),
             pages,
+            batches: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
         };

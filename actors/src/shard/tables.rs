@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::id::{BlockId, PageId, ShardId, TableId, WorkerId};
-use crate::message::{Lease, Page, Snapshot};
+use crate::message::{Lease, Page, RowBatch, Snapshot};
 use crate::placement::Placement;
-use crate::table::{Table, Usage};
-use crate::values::Buffer;
+use crate::table::{Rule, Table, Usage};
+use crate::values::{Buffer, Content, Element, Kind};
 
 /// Every table's share of one shard.
 pub(super) struct Tables {
@@ -60,6 +60,72 @@ impl Tables {
         let page =
             self.pages[delta.table.index()].get_mut(&delta.page).expect("an update goes to the page's shard");
         self.tables[delta.table.index()].update_rule().fold(Arc::make_mut(page), &delta.rows);
+    }
+
+    /// Single rows as they are now, copied.
+    pub(super) fn gather(&self, table: TableId, rows: &Arc<Vec<u32>>) -> RowBatch {
+        let values = match self.tables[table.index()].kind() {
+            Kind::F32 => self.gather_of::<f32>(table, rows),
+            Kind::F64 => self.gather_of::<f64>(table, rows),
+            Kind::I32 => self.gather_of::<i32>(table, rows),
+        };
+        RowBatch { table, rows: Arc::clone(rows), values: Arc::new(values) }
+    }
+
+    fn gather_of<T: Element>(&self, id: TableId, rows: &[u32]) -> Buffer {
+        let (table, pages) = (&self.tables[id.index()], &self.pages[id.index()]);
+        let width = table.width();
+        let mut values = Vec::with_capacity(rows.len() * width);
+        let mut held: Option<(PageId, &[T])> = None;
+        for row in rows {
+            let (page, number) = table.geometry().locate(*row as usize);
+            if held.is_none_or(|(held, _)| held != page) {
+                let content = T::peek(&pages[&page]).expect("a page holds its table's element type");
+                held = Some((page, content.dense()));
+            }
+            let page = held.expect("just held").1;
+            values.extend_from_slice(&page[number * width..(number + 1) * width]);
+        }
+        T::erase(Content::Dense(values))
+    }
+
+    /// Folds updates of single rows in.
+    pub(super) fn fold_rows(&mut self, batch: &RowBatch) {
+        if let Rule::Custom(rule) = self.tables[batch.table.index()].update_rule().clone() {
+            let mut rows = self.gather(batch.table, &batch.rows).values;
+            rule.fold(Arc::make_mut(&mut rows), &batch.values);
+            return self.put_rows(&RowBatch { values: rows, ..batch.clone() }, true);
+        }
+        let assign = matches!(self.tables[batch.table.index()].update_rule(), Rule::Assign);
+        self.put_rows(batch, assign);
+    }
+
+    fn put_rows(&mut self, batch: &RowBatch, assign: bool) {
+        match &*batch.values {
+            Buffer::F32(values) => self.put_of(batch, values.dense(), assign),
+            Buffer::F64(values) => self.put_of(batch, values.dense(), assign),
+            Buffer::I32(values) => self.put_of(batch, values.dense(), assign),
+        }
+    }
+
+    fn put_of<T: Element>(&mut self, batch: &RowBatch, values: &[T], assign: bool) {
+        let (table, pages) = (&self.tables[batch.table.index()], &mut self.pages[batch.table.index()]);
+        let width = table.width();
+        let mut rows = batch.rows.iter().zip(values.chunks_exact(width.max(1))).peekable();
+        while let Some((row, _)) = rows.peek() {
+            let page = table.geometry().locate(**row as usize).0;
+            let here = table.geometry().rows(page);
+            let content = Arc::make_mut(pages.get_mut(&page).expect("an update goes to the row's shard"));
+            let content = T::peek_mut(content).expect("an update has its table's element type").dense_mut();
+            while let Some((row, values)) = rows.next_if(|(row, _)| here.contains(&(**row as usize))) {
+                let number = *row as usize - here.start;
+                let to = &mut content[number * width..(number + 1) * width];
+                match assign {
+                    true => to.copy_from_slice(values),
+                    false => to.iter_mut().zip(values).for_each(|(to, more)| *to += *more),
+                }
+            }
+        }
     }
 
     /// Whether a block is here.

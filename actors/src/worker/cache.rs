@@ -105,6 +105,7 @@ mod tests {
             min: Clock(min),
             applied: Arc::new(vec![min]),
             pages: value.map(page).into_iter().collect(),
+            batches: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
         }

@@ -3,19 +3,23 @@
 //! The scheduler may assign step *t+1* while *t* computes: its rows and leases are then already on their way, and
 //! the updates of *t−1* on theirs. Steps are computed and reported in the order of their clocks.
 
+mod needs;
 mod refusal;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
+use needs::{Needs, RowNeeds};
+
 use super::cache::{Cached, RowCache};
-use super::outbox::Outbox;
+use super::outbox::{Outbox, Updates};
 use crate::app::{Outcome, Step};
 use crate::clock::{Clock, Consistency};
-use crate::id::{BlockId, BlockKey, PageId, PageKey, PartId, ShardId, TableId, WorkerId};
-use crate::message::{Applied, Assign, Failure, Findings, Lease, Phase, Pull, Push, Report, Rows};
+use crate::gathered::{self, ReadRows};
+use crate::id::{PageKey, PartId, ShardId, TableId, WorkerId};
+use crate::message::{Applied, Assign, Failure, Findings, Lease, Pull, Push, Report, RowBatch, Rows};
 use crate::placement::Placement;
-use crate::table::{LeasedBy, Reads, Table, Usage};
+use crate::table::{Table, Usage};
 use crate::view::ReadPage;
 
 /// What a worker does next.
@@ -57,7 +61,7 @@ pub struct Desk {
     /// Computed, updates not yet acknowledged by all shards, in clock order.
     unacknowledged: VecDeque<Sent>,
     /// The pages that a step on a part reads.
-    reads: HashMap<PartId, Arc<Vec<PageKey>>>,
+    reads: HashMap<PartId, Arc<Needs>>,
 }
 
 /// A step whose rows are on their way.
@@ -69,6 +73,8 @@ struct Gathering {
     pulled: bool,
     awaited: BTreeSet<ShardId>,
     pages: BTreeMap<PageKey, Cached>,
+    /// Rows by table, with the shard's last update of this worker that they contain and its `min`.
+    batches: Vec<(RowBatch, ShardId, u64, Clock)>,
     leases: Vec<Lease>,
     copies: Vec<Lease>,
 }
@@ -139,6 +145,7 @@ impl Desk {
             refused,
             awaited: BTreeSet::new(),
             pages: BTreeMap::new(),
+            batches: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
         });
@@ -155,6 +162,9 @@ impl Desk {
         for page in &rows.pages {
             gathering.pages.insert((page.table, page.page), Cached::of(page, &rows, self.worker));
         }
+        let applied = rows.applied.get(self.worker.index()).copied().unwrap_or(0);
+        let known = |batch| (batch, rows.shard, applied, rows.min);
+        gathering.batches.extend(rows.batches.into_iter().map(known));
         gathering.leases.extend(rows.leases);
         gathering.copies.extend(rows.copies);
         self.go_on()
@@ -173,11 +183,16 @@ impl Desk {
         let Computing { assign, staleness, leased } =
             self.computing.take().expect("only a computing step ends");
         let clock = assign.clock;
-        let (result, deltas, leases) = match outcome {
-            Some(outcome) => (checked(outcome.result, &assign), outcome.deltas, outcome.leases),
-            None => (Err(self.panicked(&assign, leased)), Vec::new(), Vec::new()),
+        let (result, updates) = match outcome {
+            Some(Outcome { result, deltas, batches, leases }) => {
+                let cut =
+                    |batch: RowBatch| gathered::cut(&self.tables[batch.table.index()], batch, self.placement);
+                let rows = batches.into_iter().flat_map(cut).collect();
+                (checked(result, &assign), Updates { pages: deltas, rows, returns: leases })
+            }
+            None => (Err(self.panicked(&assign, leased)), Updates::default()),
         };
-        let pushes = self.outbox.pack(clock, deltas, leases);
+        let pushes = self.outbox.pack(clock, updates);
         let awaited = pushes.iter().map(|(shard, push)| (*shard, push.sequence)).collect();
         let report = Report {
             worker: self.worker,
@@ -251,45 +266,46 @@ impl Desk {
     }
 
     fn pull(&mut self, place: usize) -> Vec<Action> {
-        let (clock, min, fresh) = {
-            let assign = &self.waiting[place].assign;
-            (assign.clock, assign.min, assign.task.fresh || self.consistency == Consistency::Async)
-        };
-        let need = if fresh { min } else { self.consistency.oldest(clock) };
-        let pages = self.pages_of(self.waiting[place].assign.task.part);
-        let mut pulls: BTreeMap<ShardId, Pull> = BTreeMap::new();
-        let (worker, ticket) = (self.worker, self.waiting[place].ticket);
-        let subscribe = matches!(self.consistency, Consistency::Essp(_));
-        let empty = |after| Pull {
-            worker,
-            ticket,
+        let assign = &self.waiting[place].assign;
+        let fresh = assign.task.fresh || self.consistency == Consistency::Async;
+        let need = if fresh { assign.min } else { self.consistency.oldest(assign.clock) };
+        let custom = self.reads_custom_rules();
+        let [leases, copies] = needs::blocks(&assign.task, &self.tables);
+        let (tables, placement, part) = (&self.tables, self.placement, assign.task.part);
+        let needed = self.reads.entry(part).or_insert_with(|| Arc::new(Needs::of(part, tables, placement)));
+        let needed = Arc::clone(needed);
+        let empty = Pull {
+            worker: self.worker,
+            ticket: self.waiting[place].ticket,
             need,
-            after,
+            after: 0,
             pages: Vec::new(),
+            rows: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
-            subscribe,
+            subscribe: matches!(self.consistency, Consistency::Essp(_)),
         };
-        let after = |outbox: &Outbox, custom: bool, shard| if custom { outbox.last(shard) } else { 0 };
-        let custom = self.reads_custom_rules();
-        for (table, page) in pages.iter().copied() {
+        let mut pulls: BTreeMap<ShardId, Pull> = BTreeMap::new();
+        for (table, page) in needed.pages.iter().copied() {
             let cached = if fresh || custom { None } else { self.cache.get(table, page, need) };
-            if let Some(cached) = cached {
-                self.waiting[place].pages.insert((table, page), cached);
-            } else {
-                let shard = self.placement.of_page(table, page);
-                let pull = pulls.entry(shard).or_insert_with(|| empty(after(&self.outbox, custom, shard)));
-                pull.pages.push((table, page));
+            match cached {
+                Some(cached) => drop(self.waiting[place].pages.insert((table, page), cached)),
+                None => to(&mut pulls, &empty, placement.of_page(table, page)).pages.push((table, page)),
             }
         }
-        let (leases, copies) = self.blocks_of(&self.waiting[place].assign);
+        for RowNeeds { table, by_shard, .. } in &needed.rows {
+            for (shard, rows) in by_shard {
+                to(&mut pulls, &empty, *shard).rows.push((*table, Arc::clone(rows)));
+            }
+        }
         for (table, block) in leases {
-            let shard = self.placement.of_block(table, block);
-            pulls.entry(shard).or_insert_with(|| empty(0)).leases.push((table, block));
+            to(&mut pulls, &empty, placement.of_block(table, block)).leases.push((table, block));
         }
         for (table, block) in copies {
-            let shard = self.placement.of_block(table, block);
-            pulls.entry(shard).or_insert_with(|| empty(0)).copies.push((table, block));
+            to(&mut pulls, &empty, placement.of_block(table, block)).copies.push((table, block));
+        }
+        if custom {
+            pulls.iter_mut().for_each(|(shard, pull)| pull.after = self.outbox.last(*shard));
         }
         let gathering = &mut self.waiting[place];
         gathering.pulled = true;
@@ -297,48 +313,12 @@ impl Desk {
         pulls.into_iter().map(|(shard, pull)| Action::Pull(shard, pull)).collect()
     }
 
-    /// The pages that a step on this part reads.
-    fn pages_of(&mut self, part: PartId) -> Arc<Vec<PageKey>> {
-        let tables = &self.tables;
-        let list = || {
-            let shared = tables.iter().enumerate().filter(|(_, table)| *table.usage() == Usage::Shared);
-            let pages = shared.flat_map(|(id, table)| {
-                let pages = match table.reads() {
-                    Reads::All => (0..table.geometry().n_pages()).map(PageId::at).collect(),
-                    Reads::Rows(rows) => table.geometry().covering(&rows(part)),
-                };
-                pages.into_iter().map(move |page| (TableId::at(id), page))
-            });
-            Arc::new(pages.collect())
-        };
-        Arc::clone(self.reads.entry(part).or_insert_with(list))
-    }
-
-    /// The blocks that a step leases and those that it looks at.
-    fn blocks_of(&self, assign: &Assign) -> (Vec<BlockKey>, Vec<BlockKey>) {
-        let (mut leases, mut copies) = (Vec::new(), Vec::new());
-        for (number, table) in self.tables.iter().enumerate() {
-            let id = TableId::at(number);
-            match table.usage() {
-                Usage::Leased { by: LeasedBy::Part, .. } => {
-                    leases.extend(assign.task.parts().map(|part| (id, BlockId(part.0))));
-                }
-                Usage::Leased { by: LeasedBy::Block, .. } if assign.task.phase == Phase::Evaluate => {
-                    copies.extend((0..table.n_blocks()).map(|block| (id, BlockId::at(block))));
-                }
-                Usage::Leased { by: LeasedBy::Block, .. } => {
-                    leases.extend(assign.task.block.map(|b| (id, b)));
-                }
-                Usage::Shared => {}
-            }
-        }
-        (leases, copies)
-    }
-
     fn prepare(&mut self, gathering: Gathering) -> Prepared {
-        let Gathering { assign, pages, leases, copies, .. } = gathering;
+        let Gathering { assign, pages, batches, leases, copies, .. } = gathering;
         let clock = assign.clock;
-        let oldest_read = pages.values().map(|cached| cached.min).min().unwrap_or(clock);
+        let mins = pages.values().map(|cached| cached.min).chain(batches.iter().map(|(.., min)| *min));
+        let oldest_read = mins.min().unwrap_or(clock);
+        let rows = self.join_rows(assign.task.part, batches);
         let mut reads: Vec<(TableId, Vec<ReadPage>)> = Vec::new();
         for ((table, page), cached) in pages {
             let applied = cached.applied.get(self.worker.index()).copied().unwrap_or(0);
@@ -362,10 +342,31 @@ impl Desk {
             task: assign.task,
             tables: Arc::clone(&self.tables),
             reads,
+            rows,
             leases,
             copies,
             deltas: Vec::new(),
+            batches: Vec::new(),
         })
+    }
+
+    /// The rows that a step reads by row, with the updates of this worker that they lack.
+    fn join_rows(
+        &self,
+        part: PartId,
+        batches: Vec<(RowBatch, ShardId, u64, Clock)>,
+    ) -> Vec<(TableId, ReadRows)> {
+        let needed = self.reads.get(&part).map_or(&[][..], |needs| &needs.rows);
+        let read =
+            |needs: &RowNeeds| (needs.table, ReadRows { rows: Arc::clone(&needs.all), batches: Vec::new() });
+        let mut rows: Vec<(TableId, ReadRows)> = needed.iter().map(read).collect();
+        for (batch, shard, applied, _) in batches {
+            let known = self.tables[batch.table.index()].update_rule().is_known_to_workers();
+            let mine = if known { self.outbox.missing_rows(batch.table, shard, applied) } else { Vec::new() };
+            let table = rows.iter_mut().find(|(table, _)| *table == batch.table);
+            table.expect("a shard sends rows of tables that were asked for").1.batches.push((batch, mine));
+        }
+        rows
     }
 
     /// Updates of clocks before this one are in every row that a step from `clock` on can read.
@@ -376,6 +377,11 @@ impl Desk {
             bounded => bounded.oldest(clock),
         }
     }
+}
+
+/// The pull to a shard, begun if there is none.
+fn to<'a>(pulls: &'a mut BTreeMap<ShardId, Pull>, empty: &Pull, shard: ShardId) -> &'a mut Pull {
+    pulls.entry(shard).or_insert_with(|| empty.clone())
 }
 
 /// A cost that is not finite ends the run.

@@ -11,4 +11,4 @@ mod outbox;
 pub use actor::{Renew, Routes, Worker};
 pub use cache::RowCache;
 pub use desk::{Action, Desk, Prepared, Setting, Spent};
-pub use outbox::Outbox;
+pub use outbox::{Outbox, Updates};

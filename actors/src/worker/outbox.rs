@@ -1,12 +1,12 @@
 //! A worker's own updates: numbered per shard on their way out, and kept until every row it may read contains them
 //! (Bösen's oplog; the reason why a worker always reads its own writes).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::clock::Clock;
-use crate::id::{PageId, ShardId, TableId, WorkerId};
-use crate::message::{Lease, Page, Push};
+use crate::id::{PageId, PageKey, ShardId, TableId, WorkerId};
+use crate::message::{Lease, Page, Push, RowBatch};
 use crate::placement::Placement;
 use crate::values::Buffer;
 
@@ -16,20 +16,38 @@ pub struct Outbox {
     worker: WorkerId,
     placement: Placement,
     sequences: Vec<u64>,
-    sent: VecDeque<Sent>,
+    /// Updates of each page, the oldest first.
+    pages: HashMap<PageKey, VecDeque<Sent<Arc<Buffer>>>>,
+    /// Updates of single rows of a table at a shard, the oldest first.
+    rows: HashMap<(TableId, ShardId), VecDeque<Sent<RowBatch>>>,
+    /// The pages updated at each clock, the oldest first: what to look at when forgetting.
+    updated: VecDeque<(Clock, Vec<PageKey>)>,
 }
 
 #[derive(Debug)]
-struct Sent {
+struct Sent<T> {
     clock: Clock,
     sequence: u64,
-    page: Page,
+    update: T,
+}
+
+/// What one step sends.
+#[derive(Debug, Default)]
+pub struct Updates {
+    /// Updates of pages.
+    pub pages: Vec<Page>,
+    /// Updates of single rows, cut by shard.
+    pub rows: Vec<(ShardId, RowBatch)>,
+    /// Blocks given back.
+    pub returns: Vec<Lease>,
 }
 
 impl Outbox {
     /// An empty outbox of `worker`.
     pub fn new(worker: WorkerId, placement: Placement) -> Self {
-        Self { worker, placement, sequences: vec![0; placement.n_shards()], sent: VecDeque::new() }
+        let sequences = vec![0; placement.n_shards()];
+        let (pages, rows, updated) = (HashMap::new(), HashMap::new(), VecDeque::new());
+        Self { worker, placement, sequences, pages, rows, updated }
     }
 
     /// The number of the last push to a shard.
@@ -38,45 +56,81 @@ impl Outbox {
     }
 
     /// Sorts the updates of a step and the blocks it returns by shard: one push for each shard concerned.
-    pub fn pack(&mut self, clock: Clock, deltas: Vec<Page>, returns: Vec<Lease>) -> BTreeMap<ShardId, Push> {
+    pub fn pack(&mut self, clock: Clock, updates: Updates) -> BTreeMap<ShardId, Push> {
         let (worker, placement) = (self.worker, self.placement);
-        let mut pushes = BTreeMap::new();
-        let empty = || Push { worker, sequence: 0, clock, deltas: Vec::new(), returns: Vec::new() };
-        for page in deltas {
+        let (deltas, batches, returns) = (Vec::new(), Vec::new(), Vec::new());
+        let empty = Push { worker, sequence: 0, clock, deltas, batches, returns };
+        let mut pushes: BTreeMap<ShardId, Push> = BTreeMap::new();
+        for page in updates.pages {
             let shard = placement.of_page(page.table, page.page);
-            pushes.entry(shard).or_insert_with(empty).deltas.push(page);
+            pushes.entry(shard).or_insert_with(|| empty.clone()).deltas.push(page);
         }
-        for lease in returns {
+        for (shard, batch) in updates.rows {
+            pushes.entry(shard).or_insert_with(|| empty.clone()).batches.push(batch);
+        }
+        for lease in updates.returns {
             let shard = placement.of_block(lease.table, lease.block);
-            pushes.entry(shard).or_insert_with(empty).returns.push(lease);
+            pushes.entry(shard).or_insert_with(|| empty.clone()).returns.push(lease);
         }
         for (shard, push) in &mut pushes {
             self.sequences[shard.index()] += 1;
             push.sequence = self.sequences[shard.index()];
-            let sent = |page: &Page| Sent { clock, sequence: push.sequence, page: page.clone() };
-            self.sent.extend(push.deltas.iter().map(sent));
+            self.remember(*shard, push);
         }
         pushes
     }
 
+    fn remember(&mut self, shard: ShardId, push: &Push) {
+        let (clock, sequence) = (push.clock, push.sequence);
+        for Page { table, page, rows } in &push.deltas {
+            let sent = Sent { clock, sequence, update: Arc::clone(rows) };
+            self.pages.entry((*table, *page)).or_default().push_back(sent);
+        }
+        for batch in &push.batches {
+            let sent = Sent { clock, sequence, update: batch.clone() };
+            self.rows.entry((batch.table, shard)).or_default().push_back(sent);
+        }
+        self.updated.push_back((clock, push.deltas.iter().map(|page| (page.table, page.page)).collect()));
+    }
+
     /// The updates of a page that a reading does not contain, the oldest first; `applied` is the last one it does.
     pub fn missing(&self, table: TableId, page: PageId, applied: u64) -> Vec<Arc<Buffer>> {
-        let missing =
-            |sent: &&Sent| sent.page.table == table && sent.page.page == page && sent.sequence > applied;
-        self.sent.iter().filter(missing).map(|sent| Arc::clone(&sent.page.rows)).collect()
+        missing(self.pages.get(&(table, page)), applied)
+    }
+
+    /// The updates of single rows at a shard that a reading does not contain, the oldest first.
+    pub fn missing_rows(&self, table: TableId, shard: ShardId, applied: u64) -> Vec<RowBatch> {
+        missing(self.rows.get(&(table, shard)), applied)
     }
 
     /// Updates kept.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.sent.len()
+        self.pages.values().map(VecDeque::len).sum::<usize>()
+            + self.rows.values().map(VecDeque::len).sum::<usize>()
     }
 
     /// Forgets the updates of clocks before `oldest`: no row that may still be read lacks them.
     pub fn forget(&mut self, oldest: Clock) {
-        while self.sent.front().is_some_and(|sent| sent.clock < oldest) {
-            self.sent.pop_front();
+        while self.updated.front().is_some_and(|(clock, _)| *clock < oldest) {
+            for page in self.updated.pop_front().into_iter().flat_map(|(_, pages)| pages) {
+                if let Some(sent) = self.pages.get_mut(&page) {
+                    forget(sent, oldest);
+                }
+            }
         }
+        self.rows.values_mut().for_each(|sent| forget(sent, oldest));
+    }
+}
+
+fn missing<T: Clone>(sent: Option<&VecDeque<Sent<T>>>, applied: u64) -> Vec<T> {
+    let newer = |sent: &&Sent<T>| sent.sequence > applied;
+    sent.into_iter().flatten().filter(newer).map(|sent| sent.update.clone()).collect()
+}
+
+fn forget<T>(sent: &mut VecDeque<Sent<T>>, oldest: Clock) {
+    while sent.front().is_some_and(|sent| sent.clock < oldest) {
+        sent.pop_front();
     }
 }
 
@@ -90,12 +144,16 @@ mod tests {
         Page { table: TableId(0), page: PageId(number), rows }
     }
 
+    fn pages(pages: Vec<Page>) -> Updates {
+        Updates { pages, ..Updates::default() }
+    }
+
     #[test]
     fn each_shard_gets_one_push_and_its_own_numbers() {
         let mut outbox = Outbox::new(WorkerId(7), Placement::over(2));
-        let first = outbox.pack(Clock(0), vec![page(0, 1.0), page(2, 2.0)], Vec::new());
+        let first = outbox.pack(Clock(0), pages(vec![page(0, 1.0), page(2, 2.0)]));
         assert_eq!(first.len(), 1, "pages 0 and 2 live on one shard");
-        let second = outbox.pack(Clock(1), vec![page(0, 1.0), page(1, 2.0)], Vec::new());
+        let second = outbox.pack(Clock(1), pages(vec![page(0, 1.0), page(1, 2.0)]));
         let numbers: Vec<u64> = second.values().map(|push| push.sequence).collect();
         assert_eq!(numbers, [2, 1]);
     }
@@ -103,7 +161,7 @@ mod tests {
     #[test]
     fn a_reading_is_completed_by_just_the_updates_it_lacks() {
         let mut outbox = Outbox::new(WorkerId(0), Placement::over(1));
-        (0..3).for_each(|clock| drop(outbox.pack(Clock(clock), vec![page(5, clock as f32)], Vec::new())));
+        (0..3).for_each(|clock| drop(outbox.pack(Clock(clock), pages(vec![page(5, clock as f32)]))));
         assert_eq!(outbox.missing(TableId(0), PageId(5), 1).len(), 2);
         assert_eq!(outbox.missing(TableId(0), PageId(4), 0).len(), 0);
         outbox.forget(Clock(2));

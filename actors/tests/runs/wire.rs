@@ -35,11 +35,13 @@ proptest! {
     fn what_carries_rows_reads_as_it_was_written(rows in buffer(), n: u32, clock: u64, sequence: u64) {
         let (worker, shard, clock, table) = (WorkerId(n), ShardId(n), Clock(clock), TableId(n as u16));
         let page = Page { table, page: PageId(n), rows: Arc::new(rows.clone()) };
+        let batch = RowBatch { table, rows: Arc::new(vec![n]), values: Arc::new(rows.clone()) };
+        let batches = vec![batch.clone()];
         let lease = Lease { table, block: BlockId(n), rows };
-        same(&Push { worker, sequence, clock, deltas: vec![page.clone()], returns: vec![lease.clone()] });
+        same(&Push { worker, sequence, clock, deltas: vec![page.clone()], batches: vec![batch.clone()], returns: vec![lease.clone()] });
         let applied = Arc::new(vec![sequence, 0]);
         let (pages, leases, copies) = (vec![page.clone(), page], vec![lease.clone()], vec![lease.clone()]);
-        same(&Rows { shard, ticket: sequence, min: clock, applied, pages, leases, copies });
+        same(&Rows { shard, ticket: sequence, min: clock, applied, pages, batches, leases, copies });
         same(&Snapshot { pages: vec![(PageId(n), Arc::new(lease.rows.clone()))], blocks: vec![(BlockId(n), lease.rows)] });
     }
 
@@ -56,7 +58,7 @@ proptest! {
         let key = (TableId(1), PageId(n));
         let block = (TableId(2), BlockId(n));
         same(&Pull {
-            worker, ticket: clock.0, need: clock, after: clock.0, pages: vec![key], leases: vec![block],
+            worker, ticket: clock.0, need: clock, after: clock.0, pages: vec![key], rows: vec![(TableId(1), Arc::new(vec![n]))], leases: vec![block],
             copies: vec![block], subscribe: some,
         });
         let findings = Findings {

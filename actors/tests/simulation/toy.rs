@@ -87,7 +87,7 @@ fn look(step: &mut Step, world: &World) {
         return;
     }
     for (number, mut block) in step.blocks::<i32>("visits").into_iter().enumerate() {
-        let seen: Vec<i32> = block.sparse_row_mut(0).iter().map(|(_, worker)| *worker).collect();
+        let seen: Vec<i32> = block.sparse_row(0).iter().map(|(_, worker)| *worker).collect();
         assert_eq!(seen, world.visits.get(&BlockId::at(number)).cloned().unwrap_or_default());
     }
 }

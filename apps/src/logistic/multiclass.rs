@@ -16,8 +16,6 @@ pub(super) const SCHEDULES: &[&str] = &["shuffled", "fixed"];
 
 /// The table: a row per feature, the bias last; weights of all classes, then their summed squared gradients.
 const WEIGHTS: &str = "weights";
-/// Elements of a page: small, so that a step reads little beside the features of its batch.
-const PAGE: usize = 1024;
 
 /// Everything that workers share and nobody changes.
 struct Setup {
@@ -57,7 +55,7 @@ pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
     let measure =
         move |cost: f64, sums: &[f64]| (cost, vec![("accuracy".to_owned(), sums[0] / n_samples as f64)]);
     let readers = Arc::clone(&setup);
-    let table = Table::dense(WEIGHTS, n_rows, softmax.width()).paged(PAGE);
+    let table = Table::dense(WEIGHTS, n_rows, softmax.width());
     let job = run::job("logistic", request, consistency)
         .table(table.reading(move |part| readers.batches[part.index()].features.clone()))
         .schedule(Evaluated::new(inner, n_parts, 1, Box::new(measure)));
@@ -91,18 +89,14 @@ impl Handler<Step> for Descender {
         let Setup { softmax, batches, n_samples } = &*self.0;
         let batch = &batches[step.part().index()];
         let view = step.read::<f32>(WEIGHTS);
-        let rows: Vec<f32> = batch.features.iter().flat_map(|f| view.row(*f as usize)).copied().collect();
+        let rows = view.gathered(); // in the order of the batch's features
         if step.phase() == Phase::Evaluate {
-            let score = softmax.score(batch, &rows);
-            let cost = score.loss / *n_samples as f64 + softmax.share_of_penalty(batch, &rows, batches.len());
+            let score = softmax.score(batch, rows);
+            let cost = score.loss / *n_samples as f64 + softmax.share_of_penalty(batch, rows, batches.len());
             return step.found(Findings { cost, sums: vec![score.correct as f64], ..Findings::default() });
         }
-        let mut deltas = vec![0.0; rows.len()];
-        let loss = softmax.step(batch, &rows, &mut deltas);
         let mut change = step.delta::<f32>(WEIGHTS);
-        for (feature, delta) in batch.features.iter().zip(deltas.chunks_exact(softmax.width())) {
-            change.row(*feature as usize).copy_from_slice(delta);
-        }
+        let loss = softmax.step(batch, rows, change.gathered());
         step.add(change);
         step.done(loss / *n_samples as f64)
     }

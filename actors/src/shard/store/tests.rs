@@ -32,12 +32,19 @@ fn read(rows: &Buffer) -> f32 {
 
 fn add(worker: WorkerId, sequence: u64, clock: u64, value: f32) -> Push {
     let delta = Page { table: PAGE.0, page: PAGE.1, rows: Arc::new(number(value)) };
-    Push { worker, sequence, clock: Clock(clock), deltas: vec![delta], returns: Vec::new() }
+    Push {
+        worker,
+        sequence,
+        clock: Clock(clock),
+        deltas: vec![delta],
+        batches: Vec::new(),
+        returns: Vec::new(),
+    }
 }
 
 fn give_back(worker: WorkerId, sequence: u64, value: f32) -> Push {
     let lease = Lease { table: BLOCK.0, block: BLOCK.1, rows: number(value) };
-    Push { worker, sequence, clock: Clock(0), deltas: Vec::new(), returns: vec![lease] }
+    Push { worker, sequence, clock: Clock(0), deltas: Vec::new(), batches: Vec::new(), returns: vec![lease] }
 }
 
 fn pull(worker: WorkerId, ticket: u64, need: u64) -> Pull {
@@ -47,6 +54,7 @@ fn pull(worker: WorkerId, ticket: u64, need: u64) -> Pull {
         need: Clock(need),
         after: 0,
         pages: vec![PAGE],
+        rows: Vec::new(),
         leases: Vec::new(),
         copies: Vec::new(),
         subscribe: false,

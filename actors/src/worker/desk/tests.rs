@@ -1,4 +1,5 @@
 use super::*;
+use crate::id::{BlockId, BlockKey, PageId};
 use crate::message::{Page, Task};
 use crate::table::{Rule, UpdateRule};
 use crate::values::{Buffer, Content};
@@ -43,6 +44,7 @@ fn answer(pull: &Pull, min: u64, applied: u64, value: f32) -> Rows {
         min: Clock(min),
         applied: Arc::new(vec![applied]),
         pages: pull.pages.iter().map(page).collect(),
+        batches: Vec::new(),
         leases: pull.leases.iter().map(lease).collect(),
         copies: Vec::new(),
     }
@@ -142,6 +144,7 @@ fn lease_of(block: u32, ticket: u64) -> Pull {
         need: Clock(0),
         after: 0,
         pages: Vec::new(),
+        rows: Vec::new(),
         leases: vec![(TableId(1), BlockId(block))],
         copies: Vec::new(),
         subscribe: false,
