@@ -10,7 +10,8 @@
 //!
 //! where `mean` is the mean of all ratings and `n_u`, `n_i` are how many ratings the user and the item have. Summed, a
 //! row with `n` ratings is penalised as if it had `n + N`: `N = 0` is the penalty per rating of Koren, Bell and Volinsky
-//! (2009), and the `N` imaginary ratings keep the rows of those with few real ones near zero.
+//! (2009), and the `N` imaginary ratings keep the rows of those with few real ones near zero. With `--l2 X` alone,
+//! `l2 = l2_bias = X` and `N = 0`: the penalty is `X (|p_u|² + |q_i|² + b_u² + c_i²)` summed over the ratings.
 //!
 //! Solved by stochastic gradient descent over the cells of a grid. Users are cut into *parts* and items into *blocks*;
 //! a cell is what the users of a part say about the items of a block. Two cells that share neither part nor block

@@ -24,13 +24,13 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "l2-bias",
         value: "X",
-        default: "0.05",
+        default: "--l2 where it is given, or 0.05",
         help: "penalty of the biases, per rating, 0 or more",
     },
     OptionSpec {
         name: "prior",
         value: "N",
-        default: "50",
+        default: "50, or 0 where --l2 is given",
         help: "a row with n ratings is penalised like one with n + N, 0 or more",
     },
     OptionSpec {
@@ -110,16 +110,17 @@ impl Params {
         };
         let rate = if step == StepRule::Adaptive { 0.1 } else { 0.05 };
         let cells = 2 * workers.max(1) + 1;
+        let l2 = match options.get("l2") {
+            Some(_) => Some(given.penalty("l2", 0.0)?),
+            None => None,
+        };
         Ok(Self {
             rank: given
                 .number("rank", 32, "a whole number from 1 to 4096", |&rank| (1..=4096).contains(&rank))?,
             epochs: given.number("epochs", 10, "a whole number, 1 or more", |&epochs| epochs >= 1)?,
-            l2: match options.get("l2") {
-                Some(_) => Some(given.penalty("l2", 0.0)?),
-                None => None,
-            },
-            l2_bias: given.penalty("l2-bias", 0.05)?,
-            prior: given.penalty("prior", 50.0)?,
+            l2,
+            l2_bias: given.penalty("l2-bias", l2.unwrap_or(0.05))?,
+            prior: given.penalty("prior", if l2.is_some() { 0.0 } else { 50.0 })?,
             step,
             rate: given
                 .number("rate", rate, "a number more than 0", |&rate: &f64| rate > 0.0 && rate.is_finite())?,
@@ -173,7 +174,13 @@ mod tests {
     fn what_is_not_given_has_its_default() {
         let params = Params::parse(&BTreeMap::new(), 2).unwrap();
         assert_eq!((params.rank, params.epochs, params.parts, params.blocks), (32, 10, 5, 5));
-        assert_eq!((params.l2, params.rate), (None, 0.1));
+        assert_eq!((params.l2, params.l2_bias, params.prior, params.rate), (None, 0.05, 50.0, 0.1));
+    }
+
+    #[test]
+    fn a_given_l2_is_the_penalty_per_rating_of_factors_and_biases_and_nothing_else() {
+        let params = parse("l2", "0.2").unwrap();
+        assert_eq!((params.l2, params.l2_bias, params.prior), (Some(0.2), 0.2, 0.0));
     }
 
     #[test]

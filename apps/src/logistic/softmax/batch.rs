@@ -25,6 +25,8 @@ pub struct Batch {
     /// For each of [`Self::features`], what a step pays of its penalty: one over the share of batches in which it
     /// occurs (0 for the bias, which is not penalised).
     pub rarity: Vec<f32>,
+    /// For each of [`Self::features`], the number of batches in which it occurs.
+    pub occurs: Vec<f32>,
     /// For each of [`Self::features`], one over the scale of its column.
     pub unscale: Vec<f32>,
     /// Where each sample's entries start in `indices`, and where the last one's end.
@@ -144,8 +146,9 @@ pub fn cut(samples: &Samples<'_>, scaling: &Scaling, cut: Cut) -> Result<Vec<Bat
     }
     let n_batches = batches.len() as f32;
     for batch in &mut batches {
-        for (rarity, &feature) in batch.rarity.iter_mut().zip(&batch.features) {
-            *rarity *= n_batches / occurs[feature as usize] as f32;
+        batch.occurs = batch.features.iter().map(|&feature| occurs[feature as usize] as f32).collect();
+        for (rarity, occurs) in batch.rarity.iter_mut().zip(&batch.occurs) {
+            *rarity *= n_batches / occurs;
         }
     }
     Ok(batches)

@@ -15,18 +15,18 @@
 //! For the mean gradient `g` of a batch over its samples, at a weight `w` with sum `A`:
 //!
 //! ```text
-//! t = l1 / f            s = (|g| + t)²            m = 1 + f D
-//! a = 1 / (sqrt(A + m s) / rate  +  m l2 / f)
+//! t = l1 / f            s = (|g| + t)²            m = 1 + f D,  M = min(1 + D, batches with the feature)
+//! a = 1 / (sqrt(A + m s) / rate  +  M l2 / f)
 //! z = w - a (g + l2 w / f)
 //! w ← sign(z) max(|z| - a t, 0)                   A ← A + s
 //! ```
 //!
 //! `f` is the share of batches in which the feature occurs: a rare feature pays the penalty of all the batches that
-//! passed it by, so over an epoch it is right in the mean. `D` is how many steps of others may be under way unseen;
-//! `m` of them meet this feature and are taken to have a gradient like one's own (in the spirit of McMahan and Streeter
-//! 2014, "Delay-tolerant algorithms for asynchronous distributed online learning"). Without that the first steps, when
-//! all see `A = 0`, would add up to many times `rate`; and by the second term of `a`, `m` shrinkings by l2 at once bring
-//! a weight to zero at the most and not beyond.
+//! passed it by, so over an epoch it is right in the mean. `D` is how many steps of others may be under way unseen; `m`
+//! of them are expected to meet this feature, `M` at the most. They are taken to have a gradient like one's own (in the
+//! spirit of McMahan and Streeter 2014, "Delay-tolerant algorithms for asynchronous distributed online learning"):
+//! otherwise the first steps, when all see `A = 0`, add up to many times `rate`. And by the second term of `a`, `M`
+//! shrinkings by l2 at once bring a weight to zero and not beyond, or rare weights would grow at every pass.
 
 pub mod batch;
 pub mod scaling;
@@ -38,11 +38,7 @@ pub use scaling::Scaling;
 pub use step::{Softmax, default_rate};
 
 /// Coefficients (classes × p) and intercepts of the data as given, from the table.
-pub fn model(
-    table: &ndarray::Array2<f32>,
-    classes: usize,
-    scaling: &Scaling,
-) -> (ndarray::Array2<f64>, Vec<f64>) {
+pub fn model(table: &ndarray::Array2<f32>, classes: usize, scaling: &Scaling) -> (ndarray::Array2<f64>, Vec<f64>) {
     let n_features = table.nrows() - 1;
     let mut weights = table.slice(ndarray::s![..n_features, ..classes]).t().to_owned();
     let mut bias = table.slice(ndarray::s![n_features, ..classes]).to_owned();

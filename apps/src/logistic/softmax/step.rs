@@ -44,6 +44,19 @@ pub fn default_rate(density: f64) -> f64 {
     0.2 * density.clamp(1e-4, 1.0).powf(0.25)
 }
 
+/// What a step of one feature pays, in the units of its scaled column.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    /// `l1 / f`
+    l1: f32,
+    /// `l2 / f`
+    l2: f32,
+    /// `m`
+    unseen: f32,
+    /// `M`
+    most_unseen: f32,
+}
+
 impl Softmax {
     /// Floats of a row of the table: weights, then summed squared gradients.
     pub fn width(&self) -> usize {
@@ -73,25 +86,33 @@ impl Softmax {
                 }
             }
         }
-        let lanes = deltas.chunks_exact_mut(width).zip(rows.chunks_exact(width));
-        for ((delta, row), (&rarity, &unscale)) in lanes.zip(batch.rarity.iter().zip(&batch.unscale)) {
-            let (l1, l2) = (self.l1 as f32 * rarity * unscale, self.l2 as f32 * rarity * unscale * unscale);
-            let unseen = 1.0 + self.in_flight as f32 / rarity.max(1.0);
-            self.row_step(delta, row, [l1, l2, unseen]);
+        for (k, (delta, row)) in deltas.chunks_exact_mut(width).zip(rows.chunks_exact(width)).enumerate() {
+            self.row_step(delta, row, &self.cost(batch, k));
         }
         loss
     }
 
+    /// What the `k`-th feature of a batch pays.
+    fn cost(&self, batch: &Batch, k: usize) -> Cost {
+        let (rarity, unscale, others) = (batch.rarity[k], batch.unscale[k], self.in_flight as f32);
+        Cost {
+            l1: self.l1 as f32 * rarity * unscale,
+            l2: self.l2 as f32 * rarity * unscale * unscale,
+            unseen: 1.0 + others / rarity.max(1.0),
+            most_unseen: batch.occurs[k].min(1.0 + others),
+        }
+    }
+
     /// Turns the gradient at the head of `delta` into what is to be added to the row.
-    fn row_step(&self, delta: &mut [f32], row: &[f32], [l1, l2, unseen]: [f32; 3]) {
-        let rate = self.rate as f32;
+    fn row_step(&self, delta: &mut [f32], row: &[f32], cost: &Cost) {
+        let (rate, &Cost { l1, l2, unseen, most_unseen }) = (self.rate as f32, cost);
         let (change, sums) = delta.split_at_mut(self.classes);
         let (weights, sums_before) = row.split_at(self.classes);
         let lanes = change.iter_mut().zip(sums).zip(weights).zip(sums_before);
         for (((change, sum), &weight), &before) in lanes {
             let gradient = *change;
             *sum = (gradient.abs() + l1).powi(2);
-            let step = 1.0 / ((before + unseen * *sum + FLOOR).sqrt() / rate + unseen * l2);
+            let step = 1.0 / ((before + unseen * *sum + FLOOR).sqrt() / rate + most_unseen * l2);
             let moved = weight - step * (gradient + l2 * weight);
             let kept = (moved.abs() - step * l1).max(0.0).copysign(moved);
             *change = kept - weight;
@@ -151,7 +172,7 @@ impl Softmax {
         lanes.map(of_row).sum()
     }
 
-    /// `l1 |W|_1 + l2/2 |W|²` of the rows of all features but the bias, one over whose scales are `unscale`.
+    /// `l1 |W|_1 + l2/2 |W|²` for the data as given, of a table of all rows (a bias at its end is not counted).
     pub fn penalty(&self, rows: &[f32], scaling: &Scaling) -> f64 {
         let of_weight = |w: f64| self.l1 * w.abs() + 0.5 * self.l2 * w * w;
         let rows = rows.chunks_exact(self.width()).zip(&scaling.scale);

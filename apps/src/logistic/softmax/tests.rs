@@ -181,6 +181,27 @@ fn stale_passes(run: &mut Serial, batches: &[Batch], passes: usize, (workers, st
 }
 
 #[test]
+fn rare_features_shrunk_by_many_at_once_stay_in_range() {
+    // Feature 5 occurs in neighbouring batches only, so that all its steps are under way together.
+    let n = 64usize;
+    let indptr: Vec<usize> = (0..=n).map(|i| i + i.min(8)).collect();
+    let indices: Vec<u32> =
+        (0..n).flat_map(|i| if i < 8 { vec![i as u32 % 5, 5] } else { vec![i as u32 % 5] }).collect();
+    let values = vec![0.1; indices.len()];
+    let features = CsMatI::new((n, 6), indptr, indices, values);
+    let labels: Vec<u32> = (0..n).map(|i| (i % 3) as u32).collect();
+    let scaling = Scaling::of(&features, true);
+    let samples = Samples { features: &features, labels: &labels };
+    let mut batches = cut(&samples, &scaling, Cut { size: 1, intercept: true, seed: 3 }).unwrap();
+    batches.sort_by_key(|batch| !batch.features.contains(&5));
+    let mut run = Serial::new(Softmax { in_flight: 11, ..softmax(3, 0.0, 1.0) }, scaling);
+    run.table[5 * 6] = 1.0;
+    stale_passes(&mut run, &batches, 200, (4, 2));
+    assert!(run.table[5 * 6].abs() < 0.1, "{}", run.table[5 * 6]);
+    assert!(run.objective(&batches) < 1.2);
+}
+
+#[test]
 fn four_workers_two_clocks_stale_reach_the_serial_objective() {
     let (features, labels) = samples();
     let scaling = Scaling::of(&features, true);
