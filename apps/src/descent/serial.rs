@@ -15,7 +15,12 @@ pub trait Descent {
     /// One pass over a part at a snapshot of the shared row and the part's coefficients.
     fn sweep(&mut self, part: usize, at: (&[f64], &[f64]), orders: &Orders) -> SweepReport;
     /// Works on the columns of the pieces from a snapshot of the shared row; writes what to add to it.
-    fn focus(&mut self, pieces: &mut [Piece<'_>], at: (&[f64], &mut Vec<f64>), orders: &Orders) -> FocusReport;
+    fn focus(
+        &mut self,
+        pieces: &mut [Piece<'_>],
+        at: (&[f64], &mut Vec<f64>),
+        orders: &Orders,
+    ) -> FocusReport;
 }
 
 /// What a fit arrived at.
@@ -33,8 +38,7 @@ pub struct Fit {
 pub fn fit(app: &mut impl Descent, plan: Plan) -> Fit {
     let n_parts = app.n_parts();
     let mut guide = Guide::new(plan);
-    let mut coefficients: Vec<Vec<f64>> =
-        (0..n_parts).map(|part| vec![0.0; app.n_columns(part)]).collect();
+    let mut coefficients: Vec<Vec<f64>> = (0..n_parts).map(|part| vec![0.0; app.n_columns(part)]).collect();
     let mut shared = app.start();
     let mut delta = Vec::new();
     let mut reports: Vec<SweepReport> = Vec::new();

@@ -162,7 +162,12 @@ impl Descent for Worker {
         self.problem.sweep(part, &mut self.sweepers[part], at, orders)
     }
 
-    fn focus(&mut self, pieces: &mut [Piece<'_>], at: (&[f64], &mut Vec<f64>), orders: &Orders) -> FocusReport {
+    fn focus(
+        &mut self,
+        pieces: &mut [Piece<'_>],
+        at: (&[f64], &mut Vec<f64>),
+        orders: &Orders,
+    ) -> FocusReport {
         self.focuser.focus(&self.problem, pieces, at, orders)
     }
 }

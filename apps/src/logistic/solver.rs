@@ -156,7 +156,12 @@ impl Descent for Worker {
         self.problem.sweep(part, &mut self.sweepers[part], at, orders)
     }
 
-    fn focus(&mut self, pieces: &mut [Piece<'_>], at: (&[f64], &mut Vec<f64>), orders: &Orders) -> FocusReport {
+    fn focus(
+        &mut self,
+        pieces: &mut [Piece<'_>],
+        at: (&[f64], &mut Vec<f64>),
+        orders: &Orders,
+    ) -> FocusReport {
         focus(&self.problem, pieces, at, orders)
     }
 }
@@ -218,8 +223,7 @@ impl Focus<'_> {
         let slope: Vec<f64> = wrongs.iter().zip(labels).map(|(p, y)| p * y).collect();
         let weights: Vec<f64> = wrongs.iter().map(|p| (p * (1.0 - p)).max(LEAST_WEIGHT)).collect();
         let columns = self.roster.each(|part, j| self.problem.columns(part).column(j));
-        let mut space =
-            Weighted::new(columns, &weights, slope, self.problem.intercept, self.orders.sigma);
+        let mut space = Weighted::new(columns, &weights, slope, self.problem.intercept, self.orders.sigma);
         let old = self.working.clone();
         let limits = Limits {
             tolerance: self.orders.tolerance,
@@ -236,7 +240,8 @@ impl Focus<'_> {
     /// Goes from `old` towards the working values by 1, ½, ¼, … of the way until the objective falls.
     fn search(&mut self, old: &Working) -> bool {
         let mut image = vec![0.0; self.scores.len()];
-        let changes: Vec<f64> = self.working.values.iter().zip(&old.values).map(|(new, old)| new - old).collect();
+        let changes: Vec<f64> =
+            self.working.values.iter().zip(&old.values).map(|(new, old)| new - old).collect();
         let columns = self.roster.each(|part, j| self.problem.columns(part).column(j));
         for (column, &change) in columns.iter().zip(&changes).filter(|(_, change)| **change != 0.0) {
             column.add_to(change, &mut image);
@@ -252,7 +257,9 @@ impl Focus<'_> {
                 old.values.iter().zip(&changes).map(|(old, change)| old + share * change).collect()
             };
             let intercept = self.problem.best_intercept(&scores, self.intercept);
-            if self.objective(&scores, intercept, &values) < before {
+            // Near the optimum a step gains less than rounding: a whole step is then taken for what it is.
+            let rounding = if share == 1.0 { 1e-14 * before } else { 0.0 };
+            if self.objective(&scores, intercept, &values) < before + rounding {
                 self.scores = scores;
                 self.intercept = intercept;
                 self.working.values = values;
