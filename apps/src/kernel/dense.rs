@@ -36,22 +36,6 @@ pub(super) fn axpy_single(a: f64, x: &[f32], v: &mut [f64]) {
     }
 }
 
-/// `Σ x · v`, `x` in single precision.
-#[inline(always)]
-pub(super) fn dot_single(x: &[f32], v: &[f64]) -> f64 {
-    let n = x.len().min(v.len());
-    let (x, x_rest) = x[..n].as_chunks::<LANES>();
-    let (v, v_rest) = v[..n].as_chunks::<LANES>();
-    let mut sums = [0.0; LANES];
-    for (x, v) in x.iter().zip(v) {
-        for k in 0..LANES {
-            sums[k] += f64::from(x[k]) * v[k];
-        }
-    }
-    let tail: f64 = x_rest.iter().zip(v_rest).map(|(x, v)| f64::from(*x) * v).sum();
-    sums.iter().sum::<f64>() + tail
-}
-
 /// `Σ (x − v)²`.
 #[inline(always)]
 pub(super) fn distance_square(x: &[f64], v: &[f64]) -> f64 {
@@ -65,6 +49,29 @@ pub(super) fn distance_square(x: &[f64], v: &[f64]) -> f64 {
         }
     }
     let tail: f64 = x_rest.iter().zip(v_rest).map(|(x, v)| (x - v) * (x - v)).sum();
+    sums.iter().sum::<f64>() + tail
+}
+
+/// `out += a · x` and `Σ x · v` in one reading of `x`, which is in single precision.
+#[inline(always)]
+pub(super) fn dot_and_axpy(x: &[f32], v: &[f64], a: f64, out: &mut [f64]) -> f64 {
+    let n = x.len().min(v.len()).min(out.len());
+    let (x, x_rest) = x[..n].as_chunks::<LANES>();
+    let (v, v_rest) = v[..n].as_chunks::<LANES>();
+    let (out, out_rest) = out[..n].as_chunks_mut::<LANES>();
+    let mut sums = [0.0; LANES];
+    for ((x, v), out) in x.iter().zip(v).zip(out) {
+        for k in 0..LANES {
+            let x = f64::from(x[k]);
+            sums[k] += x * v[k];
+            out[k] += a * x;
+        }
+    }
+    let mut tail = 0.0;
+    for ((x, v), out) in x_rest.iter().zip(v_rest).zip(out_rest) {
+        tail += f64::from(*x) * v;
+        *out += a * f64::from(*x);
+    }
     sums.iter().sum::<f64>() + tail
 }
 

@@ -163,8 +163,8 @@ widest!(
     /// `Σ x · v` over the shorter of the two.
     dot, dense::dot, (x: &[f64], v: &[f64]) -> f64);
 widest!(
-    /// `Σ x · v` over the shorter of the two, `x` in single precision.
-    dot_single, dense::dot_single, (x: &[f32], v: &[f64]) -> f64);
+    /// `out += a · x` and `Σ x · v` in one reading of `x`, over the shortest of the three.
+    dot_and_axpy, dense::dot_and_axpy, (x: &[f32], v: &[f64], a: f64, out: &mut [f64]) -> f64);
 widest!(
     /// `Σ (x − v)²` over the shorter of the two.
     distance_square, dense::distance_square, (x: &[f64], v: &[f64]) -> f64);
@@ -250,7 +250,10 @@ mod tests {
             let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
             let exact: Vec<f64> = single.iter().map(|x| f64::from(*x)).collect();
             scalar::axpy(a, &exact, &mut expected);
-            prop_assert!((dot_single(&single, &v) - scalar::dot(&exact, &v)).abs() < 1e-9);
+            let mut both = v.clone();
+            let product = dot_and_axpy(&single, &x, a, &mut both);
+            prop_assert!((product - scalar::dot(&exact, &x)).abs() < 1e-9);
+            prop_assert!(both.iter().zip(&expected).all(|(v, e)| (v - e).abs() < 1e-12));
             axpy_single(a, &single, &mut v);
             prop_assert!(v.iter().zip(&expected).all(|(v, e)| (v - e).abs() < 1e-12));
         }
