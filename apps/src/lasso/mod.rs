@@ -13,8 +13,10 @@
 //! `min(1, lambda / max |c_j|/w_j)`; objective less dual is the gap, which bounds how far the objective can be from
 //! the optimum whatever happened before (Fercoq, Gramfort & Salmon 2015). A *focus* works on few columns: those with
 //! a coefficient and the worst violators (working sets as in Massias et al. 2018), with coordinate descent (Tseng &
-//! Yun 2009; Friedman et al. 2010) and conjugate gradients between epochs. These take the place of the Anderson
-//! extrapolation of Bertrand & Massias (2021): on strongly correlated columns they need a third of the work.
+//! Yun 2009; Friedman et al. 2010) and, once the signs have settled, conjugate gradients between epochs. They do what
+//! the Anderson extrapolation of Bertrand & Massias (2021) does, and go on where it is refused: on strongly correlated
+//! columns most extrapolations raise the objective. Long columns are replaced by a Gram matrix of the working set when
+//! building it costs less than the epochs it saves.
 //!
 //! The working set of one task may reach over all parts (pooled), or tasks on single parts run side by side as in
 //! Shotgun (Bradley et al. 2011), made safe by the scaling of Smith et al. (2015): see [`crate::descent::guide`].
