@@ -178,8 +178,9 @@ impl Columns {
     }
 }
 
-/// Cuts the columns into parts, column `j` to part `j mod parts`, and turns each from rows to columns. The rows
-/// are dropped before the last part is finished; besides them only one copy of the entries is held.
+/// Cuts the columns into parts, column `j` to part `j mod parts`, and turns each from rows to columns. Neighbours go to
+/// different parts: files often list related or frequent columns together, and this spreads their work evenly. Holds
+/// the rows and one copy of the entries at the same time; the rows are dropped on return.
 ///
 /// # Panics
 /// If no parts are asked for.

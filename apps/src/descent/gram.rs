@@ -46,7 +46,8 @@ impl Gram {
             }
         }
         let per_row = all / n_rows.max(1) as f64;
-        if all > 0.0 { new * (per_row / 2.0 + 2.0) / (2.0 * all) } else { 0.0 }
+        let square = (wanted.len() * wanted.len()) as f64;
+        if new > 0.0 { (new * (per_row / 2.0 + 2.0) + square / 2.0) / (2.0 * all) } else { 0.0 }
     }
 
     /// These columns in the order in which the matrix would keep them: those it has first.
@@ -195,17 +196,22 @@ impl Space for GramSpace<'_> {
         let change = self.geometry.sigma * change;
         kernel::axpy_single(-change, self.gram.row(k), &mut self.raw);
         if self.geometry.centre {
-            self.mean -= change * self.geometry.sums[k] / self.geometry.n;
+            self.mean -= change * self.geometry.sums[k] / self.geometry.total;
         }
     }
 
+    /// Reads only the half of the matrix below the diagonal: what limits it is memory.
     fn multiply(&mut self, v: &[f64], support: &[usize], out: &mut [f64]) {
-        let mean =
-            if self.geometry.centre { kernel::dot(&self.geometry.sums, v) / self.geometry.n } else { 0.0 };
+        let Geometry { sums, n, total, centre, sigma, .. } = self.geometry;
+        let mean = if *centre { kernel::dot(sums, v) / total } else { 0.0 };
+        out.fill(0.0);
         for &k in support {
-            out[k] = self.geometry.sigma
-                * (kernel::dot_single(self.gram.row(k), v) - self.geometry.sums[k] * mean)
-                / self.geometry.n;
+            let row = self.gram.row(k);
+            let across = kernel::dot_and_axpy(&row[..k], v, v[k], out);
+            out[k] += across + f64::from(row[k]) * v[k];
+        }
+        for &k in support {
+            out[k] = sigma * (out[k] - sums[k] * mean) / n;
         }
     }
 
@@ -215,7 +221,7 @@ impl Space for GramSpace<'_> {
             kernel::axpy_single(self.geometry.sigma * a, self.gram.row(k), &mut self.pending);
         }
         self.pending_mean = if self.geometry.centre {
-            self.geometry.sigma * kernel::dot(&self.geometry.sums, changes) / self.geometry.n
+            self.geometry.sigma * kernel::dot(&self.geometry.sums, changes) / self.geometry.total
         } else {
             0.0
         };

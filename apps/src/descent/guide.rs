@@ -4,10 +4,12 @@
 //! the gap it certifies holds whatever the focus tasks did before. Between sweeps, focus tasks may run side by side
 //! on columns of different parts, each at a snapshot that misses the others' steps. Where columns of different
 //! parts resemble each other such steps add up to too much. The guide notices: the objective of a sweep must not
-//! lie above that of the sweep before. When it does, tasks are told to take the loss as steeper (`sigma`, up to the number
+//! lie above that of the sweep before, and the violation that tasks meet on arrival must shrink. If not, tasks are told to take the loss as steeper (`sigma`, up to the number
 //! of tasks, where the sum of their steps is safe: Smith et al. 2015), and then fewer run at a time, down to one,
 //! where each step is exact and descends.
 
+use super::certificate::{Certificate, certify};
+pub use super::penalties::Penalties;
 use super::task::{ACTIVE, FocusReport, Orders, SweepReport};
 
 /// Whether a focus may work on all parts at once.
@@ -17,15 +19,6 @@ pub enum Reach {
     Pooled,
     /// A task takes the columns of one part; so many run at the same time.
     Parts(usize),
-}
-
-/// The penalties to solve for.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Penalties {
-    /// These, one after the other.
-    Given(Vec<f64>),
-    /// These shares of the largest useful penalty.
-    Shares(Vec<f64>),
 }
 
 /// What the guide is told once.
@@ -110,25 +103,12 @@ pub struct Guide {
     steps: Vec<Step>,
 }
 
-/// What a sweep proves.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Certificate {
-    /// The objective at the snapshot.
-    pub objective: f64,
-    /// The objective is at most this much above the optimum.
-    pub gap: f64,
-    /// Columns with a coefficient.
-    pub nonzero: usize,
-    /// The intercept.
-    pub intercept: f64,
-}
-
 impl Guide {
     /// A guide before the first sweep, which is what to do first.
     pub fn new(plan: Plan) -> Self {
         let lambdas = match &plan.penalties {
             Penalties::Given(lambdas) => lambdas.clone(),
-            Penalties::Shares(_) => Vec::new(),
+            Penalties::Shares(_) | Penalties::DownTo(..) => Vec::new(),
         };
         let width = match plan.reach {
             Reach::Pooled => 1,
@@ -191,10 +171,9 @@ impl Guide {
     pub fn swept(&mut self, reports: &[SweepReport]) -> Verdict {
         if self.lambdas.is_empty() {
             let largest = reports.iter().map(|r| r.steepest).fold(0.0, f64::max);
-            if let Penalties::Shares(shares) = &self.plan.penalties {
-                self.lambdas = shares.iter().map(|share| share * largest).collect();
-            }
-            self.orders.lambda = self.lambdas.first().copied().unwrap_or(0.0);
+            self.lambdas = self.plan.penalties.below(largest);
+            let Some(&lambda) = self.lambdas.first() else { return Verdict::Stop };
+            self.orders.lambda = lambda;
             return Verdict::Sweep;
         }
         self.sweeps += 1;
@@ -202,8 +181,8 @@ impl Guide {
         self.certificate = certify(reports, &self.orders);
         self.orders.intercept = self.certificate.intercept;
         let Certificate { objective, gap, .. } = self.certificate;
-        if gap < self.best_gap {
-            (self.best_gap, self.best_at) = (gap, self.sweeps);
+        if gap < self.best_gap || objective < self.last_objective * (1.0 - 1e-14) {
+            (self.best_gap, self.best_at) = (gap.min(self.best_gap), self.sweeps);
         }
         let converged = gap <= self.plan.tolerance * objective;
         let hopeless = self.sweeps >= self.plan.max_sweeps || self.sweeps - self.best_at >= STALLED;
@@ -246,7 +225,14 @@ impl Guide {
     fn guard(&mut self, objective: f64) {
         let rose = objective > self.last_objective * (1.0 + 1e-12) || !objective.is_finite();
         self.last_objective = objective;
-        if !rose || self.width == 1 {
+        if rose {
+            self.narrow();
+        }
+    }
+
+    /// Steeper, then fewer at a time.
+    fn narrow(&mut self) {
+        if self.width == 1 {
             return;
         }
         let full = self.width as f64;
@@ -254,7 +240,7 @@ impl Guide {
             self.orders.sigma = (self.orders.sigma * 2.0).min(full);
         } else {
             self.width /= 2;
-            self.orders.sigma = (self.width as f64).max(1.0);
+            self.orders.sigma = self.width as f64;
         }
     }
 
@@ -304,24 +290,68 @@ impl Guide {
             self.first_arrival = arrival;
         }
         let settled = arrival <= self.orders.tolerance.max(0.1 * self.first_arrival);
-        let growing = arrival > 4.0 * self.first_arrival || !arrival.is_finite();
-        if settled || growing || self.rounds >= ROUNDS { Verdict::Sweep } else { self.focus() }
+        let grows = self.rounds > 1 && (arrival > self.first_arrival || !arrival.is_finite());
+        let slow = self.rounds >= ROUNDS && arrival > 0.5 * self.first_arrival;
+        if grows || slow {
+            self.narrow();
+        }
+        if settled || grows || self.rounds >= ROUNDS { Verdict::Sweep } else { self.focus() }
     }
 }
 
-/// Primal, dual and gap from the reports of all parts at one snapshot.
-pub fn certify(reports: &[SweepReport], orders: &Orders) -> Certificate {
-    let Some(first) = reports.first() else { return Certificate::default() };
-    let l1: f64 = reports.iter().map(|r| r.l1).sum();
-    let square: f64 = reports.iter().map(|r| r.square).sum();
-    let objective = first.loss + orders.lambda * l1 + orders.ridge / 2.0 * square;
-    // The part that allows the least decides the scale; its own dual value is the one at that scale.
-    let tightest = reports.iter().fold(first, |a, b| if b.scale < a.scale { b } else { a });
-    let dual = tightest.dual - reports.iter().map(|r| r.excess).sum::<f64>();
-    Certificate {
-        objective,
-        gap: (objective - dual).max(0.0),
-        nonzero: reports.iter().map(|r| r.nonzero).sum(),
-        intercept: first.intercept,
+#[cfg(test)]
+mod tests {
+    use super::super::task::Candidate;
+    use super::*;
+
+    fn guide(reach: Reach) -> Guide {
+        let penalties = Penalties::Given(vec![1.0]);
+        Guide::new(Plan { penalties, ridge: 0.0, tolerance: 1e-6, max_sweeps: 100, reach })
+    }
+
+    fn report(loss: f64) -> SweepReport {
+        let candidates = vec![Candidate { column: 0, priority: 2.0, value: 0.0 }];
+        SweepReport {
+            loss,
+            steepest: 2.0,
+            scale: 0.5,
+            violation: 1.0,
+            violators: 1,
+            candidates,
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn tasks_are_narrowed_when_the_objective_rises() {
+        let mut guide = guide(Reach::Parts(4));
+        let mut seen = Vec::new();
+        for loss in [10.0, 9.0, 9.5, 9.6, 9.7, 9.8, 9.9, 9.95] {
+            guide.swept(&[report(loss)]);
+            seen.push((guide.orders().sigma, guide.width()));
+        }
+        let expected = [(1.0, 4), (1.0, 4), (2.0, 4), (4.0, 4), (2.0, 2), (1.0, 1), (1.0, 1), (1.0, 1)];
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_violation_that_grows_between_focus_rounds_ends_them() {
+        let mut guide = guide(Reach::Parts(2));
+        guide.swept(&[report(10.0)]);
+        let focus = |arrival| FocusReport { arrival, ..Default::default() };
+        assert!(matches!(guide.focused(&[focus(1.0)]), Verdict::Focus { width: 2, .. }));
+        assert!(matches!(guide.focused(&[focus(0.6)]), Verdict::Focus { width: 2, .. }));
+        assert_eq!(guide.focused(&[focus(1.1)]), Verdict::Sweep);
+        assert_eq!(guide.orders().sigma, 2.0);
+    }
+
+    #[test]
+    fn a_share_of_the_largest_penalty_is_known_after_one_sweep() {
+        let penalties = Penalties::Shares(vec![0.5]);
+        let plan = Plan { penalties, ridge: 0.0, tolerance: 1e-6, max_sweeps: 100, reach: Reach::Pooled };
+        let mut guide = Guide::new(plan);
+        assert_eq!(guide.orders().lambda, 0.0);
+        assert_eq!(guide.swept(&[report(1.0)]), Verdict::Sweep);
+        assert_eq!(guide.orders().lambda, 1.0);
     }
 }

@@ -14,6 +14,8 @@ pub struct Geometry<'a> {
     pub curvatures: Vec<f64>,
     /// How many rows, as a number.
     pub n: f64,
+    /// The weight of all rows: `n`, unless rows are weighted.
+    pub total: f64,
     /// Whether the mean of the residual is taken out implicitly (an intercept that is always at its best): the mean
     /// follows each step by one multiplication, and no column is made dense.
     pub centre: bool,

@@ -58,6 +58,7 @@ pub(crate) fn solve<D: Descent + Unpin + 'static>(
     let layout = Layout::new(n_columns.iter().copied());
     let n_penalties = match &plan.penalties {
         Penalties::Given(penalties) | Penalties::Shares(penalties) => penalties.len(),
+        Penalties::DownTo(_, n) => *n,
     };
     let (sender, solutions) = mpsc::channel();
     let (reach, goal) = (plan.reach, (plan.tolerance, n_penalties));

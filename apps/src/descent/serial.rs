@@ -69,23 +69,3 @@ pub fn fit(app: &mut impl Descent, plan: Plan) -> Fit {
     }
     Fit { steps: guide.steps().to_vec(), coefficients, epochs }
 }
-
-/// The smallest penalty at which every coefficient is 0: the steepest slope at the start.
-pub fn steepest(app: &mut impl Descent) -> f64 {
-    let start = app.start();
-    let orders = Orders {
-        lambda: 0.0,
-        ridge: 0.0,
-        intercept: 0.0,
-        quota: 0,
-        tolerance: 0.0,
-        max_epochs: 0,
-        sigma: 1.0,
-    };
-    let mut steepest = 0.0f64;
-    for part in 0..app.n_parts() {
-        let coefficients = vec![0.0; app.n_columns(part)];
-        steepest = steepest.max(app.sweep(part, (&start, &coefficients), &orders).steepest);
-    }
-    steepest
-}

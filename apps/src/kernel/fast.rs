@@ -1,13 +1,14 @@
 //! Sparse kernels without bounds checks, and with several sums so that the additions of one need not wait for
-//! the loads of another.
+//! the loads of another; dense ones compiled for the widest registers. The only unsafe code of the crate.
 //!
 //! # Safety contract
-//! The one unsafe operation here is `get_unchecked` on `vector` at an index of an [`IndexSlice`]. It is sound
+//! Two unsafe operations. A function compiled for instructions that not every processor has is called only after the
+//! processor has said that it has them. And `get_unchecked` on `vector` at an index of an [`IndexSlice`] is sound
 //! because every index of the slice is below its bound (checked when its [`Indices`](super::Indices) was built,
 //! and nothing can change them), and `within` has compared that bound with the length of the vector.
 #![allow(unsafe_code)]
 
-use super::IndexSlice;
+use super::{IndexSlice, dense};
 
 /// Checks the whole column at once: its bound against the vector.
 #[inline]
@@ -128,6 +129,52 @@ pub fn gather_square(rows: IndexSlice<'_>, values: &[f64], weights: &[f64]) -> f
     rows.as_slice().iter().zip(values).map(|(&i, x)| x * x * at(i)).sum()
 }
 
+/// Makes a function that runs `$body` compiled for the widest registers at hand.
+macro_rules! widest {
+    ($(#[$doc:meta])* $name:ident, $body:path, ($($arg:ident: $kind:ty),*) $(-> $out:ty)?) => {
+        $(#[$doc])*
+        #[inline]
+        pub fn $name($($arg: $kind),*) $(-> $out)? {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2,fma")]
+                fn wide($($arg: $kind),*) $(-> $out)? {
+                    $body($($arg),*)
+                }
+                #[target_feature(enable = "avx512f,avx512vl,fma")]
+                fn widest($($arg: $kind),*) $(-> $out)? {
+                    $body($($arg),*)
+                }
+                if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") {
+                    // SAFETY: the processor has these instructions: the line above asked it.
+                    return unsafe { widest($($arg),*) };
+                }
+                if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                    // SAFETY: as above.
+                    return unsafe { wide($($arg),*) };
+                }
+            }
+            $body($($arg),*)
+        }
+    };
+}
+
+widest!(
+    /// `Σ x · v` over the shorter of the two.
+    dot, dense::dot, (x: &[f64], v: &[f64]) -> f64);
+widest!(
+    /// `out += a · x` and `Σ x · v` in one reading of `x`, over the shortest of the three.
+    dot_and_axpy, dense::dot_and_axpy, (x: &[f32], v: &[f64], a: f64, out: &mut [f64]) -> f64);
+widest!(
+    /// `Σ (x − v)²` over the shorter of the two.
+    distance_square, dense::distance_square, (x: &[f64], v: &[f64]) -> f64);
+widest!(
+    /// `v += a · x` over the shorter of the two.
+    axpy, dense::axpy, (a: f64, x: &[f64], v: &mut [f64]));
+widest!(
+    /// `v += a · x` over the shorter of the two, `x` in single precision.
+    axpy_single, dense::axpy_single, (a: f64, x: &[f32], v: &mut [f64]));
+
 /// The sum of eight partial sums, pairwise.
 #[inline]
 fn fold(s: [f64; 8]) -> f64 {
@@ -136,7 +183,7 @@ fn fold(s: [f64; 8]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Indices, scalar};
+    use super::super::{Indices, dense::sum_and_square, scalar};
     use super::*;
     use proptest::prelude::*;
 
@@ -181,5 +228,34 @@ mod tests {
     fn a_vector_shorter_than_the_bound_is_refused() {
         let indices = Indices::new(vec![4], 5).unwrap();
         gather_sum(indices.slice(0..1), &[0.0; 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_wide_loops_agree_with_the_plain_ones(
+            pairs in proptest::collection::vec((-10.0..10.0f64, -10.0..10.0f64), 0..100), a in -3.0..3.0f64,
+        ) {
+            let x: Vec<f64> = pairs.iter().map(|p| p.0).collect();
+            let mut v: Vec<f64> = pairs.iter().map(|p| p.1).collect();
+            prop_assert!((dot(&x, &v) - scalar::dot(&x, &v)).abs() < 1e-9);
+            let (sum, square) = sum_and_square(&v);
+            prop_assert!((sum - v.iter().sum::<f64>()).abs() < 1e-9);
+            prop_assert!((square - scalar::dot(&v, &v)).abs() < 1e-9);
+            let apart: f64 = x.iter().zip(&v).map(|(x, v)| (x - v).powi(2)).sum();
+            prop_assert!((distance_square(&x, &v) - apart).abs() < 1e-9);
+            let mut expected = v.clone();
+            scalar::axpy(a, &x, &mut expected);
+            axpy(a, &x, &mut v);
+            prop_assert!(v.iter().zip(&expected).all(|(v, e)| (v - e).abs() < 1e-12));
+            let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
+            let exact: Vec<f64> = single.iter().map(|x| f64::from(*x)).collect();
+            scalar::axpy(a, &exact, &mut expected);
+            let mut both = v.clone();
+            let product = dot_and_axpy(&single, &x, a, &mut both);
+            prop_assert!((product - scalar::dot(&exact, &x)).abs() < 1e-9);
+            prop_assert!(both.iter().zip(&expected).all(|(v, e)| (v - e).abs() < 1e-12));
+            axpy_single(a, &single, &mut v);
+            prop_assert!(v.iter().zip(&expected).all(|(v, e)| (v - e).abs() < 1e-12));
+        }
     }
 }

@@ -11,7 +11,8 @@ mod indices;
 pub mod scalar;
 pub mod sgd;
 
-pub use dense::{axpy, axpy_single, distance_square, dot, dot_single, sum_and_square};
+pub use dense::sum_and_square;
+pub use fast::{axpy, axpy_single, distance_square, dot, dot_and_axpy};
 pub use fast::{gather_dot, gather_square, gather_sum};
 pub use fast::{scatter_add, scatter_axpy, scatter_axpy_weighted, scatter_weighted};
 pub use indices::{IndexSlice, Indices};

@@ -17,7 +17,6 @@ use crate::descent::guide::{Plan, Reach};
 use crate::descent::interference::correlation;
 use crate::descent::path;
 use crate::descent::run::{Interference, Solved, Task, solve};
-use crate::descent::serial::steepest;
 use crate::descent::words::Layout;
 use crate::{Error, run, samples};
 
@@ -60,7 +59,7 @@ impl App for Lasso {
             name: self.name(),
             request,
             watch,
-            plan: plan(&params, &problem, schedule, request.workers),
+            plan: plan(&params, schedule, request.workers),
             consistency,
             interference: (schedule == "dependency").then(|| interference(&problem, params.intercept)),
         };
@@ -91,10 +90,10 @@ impl App for Lasso {
     }
 }
 
-fn plan(params: &Params, problem: &Arc<Problem>, schedule: &str, workers: usize) -> Plan {
+fn plan(params: &Params, schedule: &str, workers: usize) -> Plan {
     let reach = if schedule == "dependency" { Reach::Parts(workers) } else { Reach::Pooled };
     Plan {
-        penalties: params.penalties(|| steepest(&mut Worker::new(Arc::clone(problem)))),
+        penalties: params.penalties(),
         ridge: 0.0,
         tolerance: params.tolerance,
         max_sweeps: params.max_sweeps,

@@ -122,19 +122,15 @@ impl Params {
         })
     }
 
-    /// The penalties to solve for; `largest` is the largest useful one, asked for only where it is needed.
-    pub fn penalties(&self, largest: impl FnOnce() -> f64) -> Penalties {
-        let n = self.path.unwrap_or(1);
-        let spaced = |last: f64| -> Vec<f64> {
-            let exponent = |k: usize| if n == 1 { 1.0 } else { k as f64 / (n - 1) as f64 };
-            (0..n).map(|k| last.powf(exponent(k))).collect()
-        };
-        match self.penalty {
-            Penalty::Share(share) => Penalties::Shares(spaced(share)),
-            Penalty::Value(lambda) if n == 1 => Penalties::Given(vec![lambda]),
-            Penalty::Value(lambda) => {
-                let largest = largest().max(lambda);
-                Penalties::Given(spaced(lambda / largest).into_iter().map(|share| share * largest).collect())
+    /// The penalties to solve for, largest first.
+    pub fn penalties(&self) -> Penalties {
+        match (self.penalty, self.path) {
+            (Penalty::Value(lambda), None) => Penalties::Given(vec![lambda]),
+            (Penalty::Value(lambda), Some(n)) => Penalties::DownTo(lambda, n),
+            (Penalty::Share(share), n) => {
+                let n = n.unwrap_or(1);
+                let exponent = |k: usize| if n == 1 { 1.0 } else { k as f64 / (n - 1) as f64 };
+                Penalties::Shares((0..n).map(|k| share.powf(exponent(k))).collect())
             }
         }
     }
@@ -165,10 +161,10 @@ mod tests {
     #[test]
     fn a_path_goes_from_the_largest_useful_penalty_to_the_one_asked_for() {
         let params = parse(&[("path", "3"), ("lambda-ratio", "0.01")]).unwrap();
-        let Penalties::Shares(shares) = params.penalties(|| unreachable!()) else { panic!("shares") };
+        let Penalties::Shares(shares) = params.penalties() else { panic!("shares") };
         assert_eq!(shares.len(), 3);
         [1.0, 0.1, 0.01].iter().zip(&shares).for_each(|(a, b)| assert!((a - b).abs() < 1e-12));
         let params = parse(&[("path", "2"), ("lambda", "0.5")]).unwrap();
-        assert_eq!(params.penalties(|| 2.0), Penalties::Given(vec![2.0, 0.5]));
+        assert_eq!(params.penalties(), Penalties::DownTo(0.5, 2));
     }
 }

@@ -1,5 +1,6 @@
 //! The parallel core: what a worker computes in a sweep and in a focus. Plain data in, plain data out.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::descent::columns::Columns;
@@ -172,10 +173,11 @@ impl Descent for Worker {
     }
 }
 
-/// Solves working sets; keeps the Gram matrix from one focus to the next. One per worker.
+/// Solves working sets; keeps Gram matrices from one focus to the next. One per worker.
 #[derive(Debug, Default)]
 pub struct Focuser {
-    gram: Gram,
+    /// One for each part worked on alone, and one for several parts together, by the parts' numbers.
+    grams: BTreeMap<Vec<usize>, Gram>,
 }
 
 impl Focuser {
@@ -188,12 +190,15 @@ impl Focuser {
         (residual, delta): (&[f64], &mut Vec<f64>),
         orders: &Orders,
     ) -> FocusReport {
-        let roster = Roster::new(pieces, |names| self.gram.order(names));
+        let parts: Vec<usize> = if let [alone] = &*pieces { vec![alone.part] } else { Vec::new() };
+        let gram = self.grams.entry(parts).or_default();
+        let roster = Roster::new(pieces, |names| gram.order(names));
         let geometry = Geometry {
             columns: roster.each(|part, j| problem.columns(part).column(j)),
             sums: roster.each(|part, j| problem.columns(part).sums()[j]),
             curvatures: roster.each(|part, j| problem.parts[part].curvatures[j]),
             n: problem.n_rows() as f64,
+            total: problem.n_rows() as f64,
             centre: problem.intercept,
             sigma: orders.sigma,
         };
@@ -205,7 +210,7 @@ impl Focuser {
             max_epochs: orders.max_epochs,
             accelerate: true,
         };
-        let effort = self.solve((&geometry, &roster.names), (residual, delta), &mut working, &limits);
+        let effort = solve(gram, (&geometry, &roster.names), (residual, delta), &mut working, &limits);
         roster.write(&working.values, pieces);
         FocusReport {
             arrival: effort.arrival,
@@ -215,45 +220,42 @@ impl Focuser {
             nonzero: working.values.iter().filter(|b| **b != 0.0).count(),
         }
     }
+}
 
-    /// A few epochs on the residual; if they are not enough, the rest on a Gram matrix where that is cheaper.
-    fn solve(
-        &mut self,
-        (geometry, names): (&Geometry<'_>, &[(u32, u32)]),
-        (residual, delta): (&[f64], &mut Vec<f64>),
-        working: &mut Working,
-        limits: &Limits,
-    ) -> Effort {
-        let n_rows = residual.len();
-        let cost = self.gram.cost(names, &geometry.columns, n_rows);
-        let old = working.values.clone();
-        let mut space = Residual::new(geometry, residual.to_vec());
-        let mut effort = Effort::default();
-        if cost > EPOCHS_BEFORE_GRAM as f64 {
-            let first = if cost > GRAM_EPOCHS { limits.max_epochs } else { EPOCHS_BEFORE_GRAM };
-            let plain = Limits {
-                max_epochs: first.min(limits.max_epochs),
-                accelerate: cost > GRAM_EPOCHS,
-                ..*limits
-            };
-            effort = quadratic::solve(&mut space, working, &plain);
-        }
-        if effort.epochs == 0 || (effort.departure > limits.tolerance && effort.epochs < limits.max_epochs) {
-            let raw = space.raw_slopes();
-            let mean = space.mean();
-            self.gram.arrange(names, &geometry.columns, n_rows);
-            let mut space = GramSpace::new(&self.gram, geometry, raw, mean);
-            let rest = Limits { max_epochs: limits.max_epochs - effort.epochs, ..*limits };
-            let more = quadratic::solve(&mut space, working, &rest);
-            effort = effort.then(more);
-            delta.clear();
-            delta.resize(n_rows, 0.0);
-            gram::add_change(&geometry.columns, &old, &working.values, delta);
-        } else {
-            let unit = 1.0 / geometry.sigma;
-            delta.clear();
-            delta.extend(space.residual.iter().zip(residual).map(|(new, old)| (new - old) * unit));
-        }
-        effort
+/// A few epochs on the residual; if they are not enough, the rest on a Gram matrix where that is cheaper.
+fn solve(
+    gram: &mut Gram,
+    (geometry, names): (&Geometry<'_>, &[(u32, u32)]),
+    (residual, delta): (&[f64], &mut Vec<f64>),
+    working: &mut Working,
+    limits: &Limits,
+) -> Effort {
+    let n_rows = residual.len();
+    let cost = gram.cost(names, &geometry.columns, n_rows);
+    let old = working.values.clone();
+    let mut space = Residual::new(geometry, residual.to_vec());
+    let mut effort = Effort::default();
+    if cost > EPOCHS_BEFORE_GRAM as f64 {
+        let first = if cost > GRAM_EPOCHS { limits.max_epochs } else { EPOCHS_BEFORE_GRAM };
+        let plain =
+            Limits { max_epochs: first.min(limits.max_epochs), accelerate: cost > GRAM_EPOCHS, ..*limits };
+        effort = quadratic::solve(&mut space, working, &plain);
     }
+    if effort.epochs == 0 || (effort.departure > limits.tolerance && effort.epochs < limits.max_epochs) {
+        let raw = space.raw_slopes();
+        let mean = space.mean();
+        gram.arrange(names, &geometry.columns, n_rows);
+        let mut space = GramSpace::new(gram, geometry, raw, mean);
+        let rest = Limits { max_epochs: limits.max_epochs - effort.epochs, ..*limits };
+        let more = quadratic::solve(&mut space, working, &rest);
+        effort = effort.then(more);
+        delta.clear();
+        delta.resize(n_rows, 0.0);
+        gram::add_change(&geometry.columns, &old, &working.values, delta);
+    } else {
+        let unit = 1.0 / geometry.sigma;
+        delta.clear();
+        delta.extend(space.residual.iter().zip(residual).map(|(new, old)| (new - old) * unit));
+    }
+    effort
 }

@@ -45,7 +45,9 @@ pub fn best_intercept(scores: &[f64], labels: &[f64], start: f64) -> f64 {
         if slope.abs() <= 1e-14 * labels.len() as f64 {
             break;
         }
-        let step = if bend > 0.0 { (slope / bend).clamp(-4.0, 4.0) } else { 4.0 * slope.signum() };
+        // Far out the curvature says nothing: go at most half of the way back, or a few units.
+        let most = 4.0 + at.abs() / 2.0;
+        let step = if bend > 0.0 { (slope / bend).clamp(-most, most) } else { most * slope.signum() };
         let mut next = at + step;
         if next <= low || next >= high {
             next = (low + high) / 2.0;

@@ -9,7 +9,7 @@ use crate::descent::quadratic::{self, Effort, Limits, Working};
 use crate::descent::serial::Descent;
 use crate::descent::sweep::{Slopes, Sweeper};
 use crate::descent::task::{FocusReport, Orders, Piece, Roster, SweepReport};
-use crate::descent::weighted::Weighted;
+use crate::descent::weighted::{self, Weighted};
 use crate::kernel;
 
 /// Newton steps in one focus.
@@ -223,7 +223,8 @@ impl Focus<'_> {
         let slope: Vec<f64> = wrongs.iter().zip(labels).map(|(p, y)| p * y).collect();
         let weights: Vec<f64> = wrongs.iter().map(|p| (p * (1.0 - p)).max(LEAST_WEIGHT)).collect();
         let columns = self.roster.each(|part, j| self.problem.columns(part).column(j));
-        let mut space = Weighted::new(columns, &weights, slope, self.problem.intercept, self.orders.sigma);
+        let geometry = weighted::geometry(columns, &weights, self.problem.intercept, self.orders.sigma);
+        let mut space = Weighted::new(&geometry, &weights, slope);
         let old = self.working.clone();
         let limits = Limits {
             tolerance: self.orders.tolerance,
@@ -232,7 +233,6 @@ impl Focus<'_> {
             accelerate: true,
         };
         let effort = quadratic::solve_loosely(&mut space, &mut self.working, &limits);
-        drop(space);
         let moved = self.search(&old);
         (effort, moved)
     }
@@ -257,7 +257,9 @@ impl Focus<'_> {
                 old.values.iter().zip(&changes).map(|(old, change)| old + share * change).collect()
             };
             let intercept = self.problem.best_intercept(&scores, self.intercept);
-            if self.objective(&scores, intercept, &values) < before {
+            // Near the optimum a step gains less than rounding: a whole step is then taken for what it is.
+            let rounding = if share == 1.0 { 1e-14 * before } else { 0.0 };
+            if self.objective(&scores, intercept, &values) < before + rounding {
                 self.scores = scores;
                 self.intercept = intercept;
                 self.working.values = values;

@@ -38,7 +38,11 @@ pub use scaling::Scaling;
 pub use step::{Softmax, default_rate};
 
 /// Coefficients (classes × p) and intercepts of the data as given, from the table.
-pub fn model(table: &ndarray::Array2<f32>, classes: usize, scaling: &Scaling) -> (ndarray::Array2<f64>, Vec<f64>) {
+pub fn model(
+    table: &ndarray::Array2<f32>,
+    classes: usize,
+    scaling: &Scaling,
+) -> (ndarray::Array2<f64>, Vec<f64>) {
     let n_features = table.nrows() - 1;
     let mut weights = table.slice(ndarray::s![..n_features, ..classes]).t().to_owned();
     let mut bias = table.slice(ndarray::s![n_features, ..classes]).to_owned();
