@@ -234,11 +234,15 @@ pub struct Advance {
 pub struct Stop;
 
 /// Anyone → shard: the rows of a table as they are now; leased blocks as soon as they are home.
+///
+/// Answered with `None` when the shard is gone before it can tell.
 #[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
-#[rtype(result = "Snapshot")]
+#[rtype(result = "Option<Snapshot>")]
 pub struct Snap {
     /// The table.
     pub table: TableId,
+    /// The shard must have seen everyone finish these clocks: the end of a run may overtake the last [`Advance`].
+    pub need: Clock,
 }
 
 /// The share of a table that one shard owns.

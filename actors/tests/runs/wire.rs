@@ -73,6 +73,6 @@ proptest! {
     #[test]
     fn messages_that_hold_no_rows_read_too(n: u16) {
         same(&Stop);
-        same(&Snap { table: TableId(n) });
+        same(&Snap { table: TableId(n), need: Clock(u64::from(n)) });
     }
 }
