@@ -216,7 +216,8 @@ pub struct Report {
 pub enum Failure {
     /// The app panicked before it wrote anything that others see: the task can be given out again.
     Again(String),
-    /// The app panicked with leased rows in its hands, or sent a number that is not finite.
+    /// The app panicked with leased rows in its hands, found a cost that is not finite, or the task names
+    /// rows that do not exist.
     Fatal(String),
 }
 

@@ -63,6 +63,9 @@ pub enum Rule {
     /// Adds it: associative and commutative.
     Add,
     /// Puts it in the place of the old values; of several in one clock the last worker's stays.
+    ///
+    /// An update of dense rows covers whole pages: rows of a touched page that it does not write become zero. Write
+    /// all rows, or give each its own page with [`Table::paged`]. Of sparse rows only those written are replaced.
     Assign,
     /// A rule of one's own, run by the shard.
     Custom(Arc<dyn UpdateRule>),
