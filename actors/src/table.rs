@@ -160,9 +160,13 @@ impl Table {
         }
     }
 
-    /// Holds numbers of type `T` instead of `f32`. Call it before [`Table::starting`].
+    /// Holds numbers of type `T` instead of `f32`.
+    ///
+    /// # Panics
+    /// When [`Table::starting`] was called before it.
     #[must_use]
     pub fn of<T: Element>(mut self) -> Self {
+        assert!(matches!(self.start, Start::Zero), "say what {} holds before how it starts", self.name);
         self.kind = T::KIND;
         self
     }
@@ -354,5 +358,16 @@ impl<T: Element> Block<T> {
     /// One sparse row, by its number in the block, to write; keep its columns ascending.
     pub fn sparse_row_mut(&mut self, row: usize) -> &mut SparseRow<T> {
         &mut self.content.sparse_mut()[row]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "say what t holds before how it starts")]
+    fn a_table_does_not_change_its_type_once_it_has_a_start() {
+        let _ = Table::dense("t", 1, 1).starting(|_, row: &mut [f32]| row.fill(1.0)).of::<f64>();
     }
 }
