@@ -86,7 +86,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    pub(crate) fn new(plan: Plan, delivery: u64) -> Self {
+    pub(crate) fn new(plan: &Plan, delivery: u64) -> Self {
         let tables = Arc::new(plan.tables());
         let placement = Placement::over(plan.shards);
         let consistency = plan.consistency;
