@@ -229,6 +229,6 @@ impl Handle {
     /// # Errors
     /// [`RunError::Died`] when the run is over.
     pub async fn model(&self) -> Result<Model, RunError> {
-        gather(&self.shards, &self.tables).await
+        gather(&self.shards, &self.tables, Clock(0)).await
     }
 }

@@ -241,7 +241,8 @@ pub struct Report {
 pub enum Failure {
     /// The app panicked before it wrote anything that others see: the task can be given out again.
     Again(String),
-    /// The app gave up, panicked with leased rows in its hands, or sent a cost that is not finite.
+    /// The app gave up, panicked with leased rows in its hands, found a cost that is not finite, or the task names
+    /// rows that do not exist.
     Fatal(String),
 }
 
@@ -259,11 +260,15 @@ pub struct Advance {
 pub struct Stop;
 
 /// Anyone → shard: the rows of a table as they are now; leased blocks as soon as they are home.
+///
+/// Answered with `None` when the shard is gone before it can tell.
 #[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
-#[rtype(result = "Snapshot")]
+#[rtype(result = "Option<Snapshot>")]
 pub struct Snap {
     /// The table.
     pub table: TableId,
+    /// The shard must have seen everyone finish these clocks: the end of a run may overtake the last [`Advance`].
+    pub need: Clock,
 }
 
 /// The share of a table that one shard owns.

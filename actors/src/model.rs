@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 use ndarray::Array2;
 
+use crate::clock::Clock;
 use crate::id::TableId;
 use crate::job::RunError;
 use crate::message::{Snap, Snapshot};
@@ -19,14 +20,18 @@ pub struct Model {
     shares: Vec<Snapshot>,
 }
 
-/// Asks every shard for its share of every table.
-pub(crate) async fn gather(shards: &[Recipient<Snap>], tables: &Arc<Vec<Table>>) -> Result<Model, RunError> {
+/// Asks every shard for its share of every table, once everyone has finished the clocks before `need`.
+pub(crate) async fn gather(
+    shards: &[Recipient<Snap>],
+    tables: &Arc<Vec<Table>>,
+    need: Clock,
+) -> Result<Model, RunError> {
     let mut shares = Vec::new();
     for table in 0..tables.len() {
         let mut whole = Snapshot::default();
         for shard in shards {
-            let share = shard.send(Snap { table: TableId::at(table) }).await;
-            let share = share.map_err(|_| RunError::Died("a shard".to_owned()))?;
+            let share = shard.send(Snap { table: TableId::at(table), need }).await;
+            let share = share.ok().flatten().ok_or_else(|| RunError::Died("a shard".to_owned()))?;
             whole.pages.extend(share.pages);
             whole.blocks.extend(share.blocks);
         }

@@ -63,6 +63,9 @@ pub enum Rule {
     /// Adds it: associative and commutative.
     Add,
     /// Puts it in the place of the old values; of several in one clock the last worker's stays.
+    ///
+    /// An update of dense rows covers whole pages: rows of a touched page that it does not write become zero. Write
+    /// all rows, or give each its own page with [`Table::paged`]. Of sparse rows only those written are replaced.
     Assign,
     /// A rule of one's own, run by the shard.
     Custom(Arc<dyn UpdateRule>),
@@ -157,9 +160,13 @@ impl Table {
         }
     }
 
-    /// Holds numbers of type `T` instead of `f32`. Call it before [`Table::starting`].
+    /// Holds numbers of type `T` instead of `f32`.
+    ///
+    /// # Panics
+    /// When [`Table::starting`] was called before it.
     #[must_use]
     pub fn of<T: Element>(mut self) -> Self {
+        assert!(matches!(self.start, Start::Zero), "say what {} holds before how it starts", self.name);
         self.kind = T::KIND;
         self
     }
@@ -350,5 +357,16 @@ impl<T: Element> Block<T> {
     /// One sparse row, by its number in the block.
     pub fn sparse_row(&self, row: usize) -> &SparseRow<T> {
         &self.content.sparse()[row]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "say what t holds before how it starts")]
+    fn a_table_does_not_change_its_type_once_it_has_a_start() {
+        let _ = Table::dense("t", 1, 1).starting(|_, row: &mut [f32]| row.fill(1.0)).of::<f64>();
     }
 }

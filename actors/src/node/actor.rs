@@ -92,7 +92,8 @@ impl Handler<Finished> for Node {
             return self.close(Err(RunError::Failed(why)));
         }
         let (shards, tables) = (self.shards.clone(), Arc::clone(&self.tables));
-        let model = async move { gather(&shards, &tables).await }.into_actor(self);
+        let end = finished.clocks;
+        let model = async move { gather(&shards, &tables, end).await }.into_actor(self);
         ctx.spawn(model.map(move |model, node, _| {
             let trained = model.map(|model| Trained {
                 model,

@@ -104,13 +104,13 @@ impl Handler<Advance> for Shard {
 }
 
 impl Handler<Snap> for Shard {
-    type Result = ResponseFuture<Snapshot>;
+    type Result = ResponseFuture<Option<Snapshot>>;
     fn handle(&mut self, snap: Snap, _: &mut Self::Context) -> Self::Result {
         let (asker, answer) = oneshot::channel();
         self.asked += 1;
         self.snapshots.insert(self.asked, asker);
-        let out = self.store.snapshot(self.asked, snap.table);
+        let out = self.store.snapshot(self.asked, snap);
         self.send(out);
-        Box::pin(async { answer.await.unwrap_or_default() })
+        Box::pin(async { answer.await.ok() })
     }
 }

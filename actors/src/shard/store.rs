@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use super::tables::Tables;
 use crate::clock::{Clock, Consistency};
-use crate::id::{BlockId, PageKey, ShardId, TableId, WorkerId};
-use crate::message::{Advance, Applied, Page, Pull, Push, RowBatch, Rows, Snapshot};
+use crate::id::{BlockId, PageKey, ShardId, WorkerId};
+use crate::message::{Advance, Applied, Page, Pull, Push, RowBatch, Rows, Snap, Snapshot};
 use crate::placement::Placement;
 use crate::table::Table;
 
@@ -45,7 +45,7 @@ pub struct Store {
     readers: BTreeMap<PageKey, BTreeSet<WorkerId>>,
     /// Pages changed since the last advance.
     changed: BTreeSet<PageKey>,
-    /// Snapshots that wait for blocks to come home.
+    /// Snapshots that wait for their clock, and for blocks to come home.
     snapshots: Vec<Pending>,
 }
 
@@ -54,9 +54,10 @@ type Held = (u64, Vec<Page>, Vec<RowBatch>);
 
 struct Pending {
     number: u64,
-    table: TableId,
+    snap: Snap,
     so_far: Snapshot,
-    missing: BTreeSet<BlockId>,
+    /// Blocks that were out; `None` until the clock is reached.
+    missing: Option<BTreeSet<BlockId>>,
 }
 
 impl Store {
@@ -126,10 +127,10 @@ impl Store {
         out
     }
 
-    /// Starts a snapshot under `number`; [`Outgoing::Snapshot`] follows at once or when the last block is home.
-    pub fn snapshot(&mut self, number: u64, table: TableId) -> Vec<Outgoing> {
-        let (so_far, out) = self.tables.snapshot(table);
-        self.snapshots.push(Pending { number, table, so_far, missing: out.into_iter().collect() });
+    /// Starts a snapshot under `number`; [`Outgoing::Snapshot`] follows at once, or when its clock is reached and
+    /// the last block is home.
+    pub fn snapshot(&mut self, number: u64, snap: Snap) -> Vec<Outgoing> {
+        self.snapshots.push(Pending { number, snap, so_far: Snapshot::default(), missing: None });
         self.finish_snapshots()
     }
 
@@ -216,20 +217,32 @@ impl Store {
     }
 
     fn finish_snapshots(&mut self) -> Vec<Outgoing> {
-        for pending in &mut self.snapshots {
-            let tables = &self.tables;
-            let home: Vec<_> =
-                pending.missing.iter().filter_map(|block| tables.copy(pending.table, *block)).collect();
-            for lease in home {
-                pending.missing.remove(&lease.block);
-                pending.so_far.blocks.push((lease.block, lease.rows));
+        let (mut done, mut waiting) = (Vec::new(), Vec::new());
+        for mut pending in std::mem::take(&mut self.snapshots) {
+            match pending.go_on(&self.tables, self.min) {
+                true => done.push(Outgoing::Snapshot(pending.number, pending.so_far)),
+                false => waiting.push(pending),
             }
         }
-        let (done, waiting) =
-            std::mem::take(&mut self.snapshots).into_iter().partition(|p: &Pending| p.missing.is_empty());
         self.snapshots = waiting;
-        let done: Vec<Pending> = done;
-        done.into_iter().map(|pending| Outgoing::Snapshot(pending.number, pending.so_far)).collect()
+        done
+    }
+}
+
+impl Pending {
+    /// Takes in what can be had by now; returns whether that is all.
+    fn go_on(&mut self, tables: &Tables, min: Clock) -> bool {
+        if self.missing.is_none() && self.snap.need <= min {
+            let (so_far, out) = tables.snapshot(self.snap.table);
+            (self.so_far, self.missing) = (so_far, Some(out.into_iter().collect()));
+        }
+        let Some(missing) = &mut self.missing else { return false };
+        let home: Vec<_> = missing.iter().filter_map(|b| tables.copy(self.snap.table, *b)).collect();
+        for lease in home {
+            missing.remove(&lease.block);
+            self.so_far.blocks.push((lease.block, lease.rows));
+        }
+        missing.is_empty()
     }
 }
 

@@ -65,7 +65,8 @@ impl RowCache {
 
     /// A page that contains every update from clocks before `oldest`, if there is one here.
     pub fn get(&self, table: TableId, page: PageId, oldest: Clock) -> Option<Cached> {
-        let mut cached = self.pages.get(&(table, page))?.clone();
+        let held = self.pages.get(&(table, page))?; // no newer page comes in before we know its clock
+        let mut cached = held.clone();
         if let Some(pushed) = self.pushed.get(&cached.source)
             && pushed.0 > cached.min
         {
@@ -125,6 +126,24 @@ mod tests {
         cache.take_in(WorkerId(0), &rows(1, 4, Some(1.0)));
         cache.take_in(WorkerId(1), &rows(1, 2, Some(2.0)));
         assert_eq!(cache.get(PAGE.0, PAGE.1, Clock(0)).unwrap().min, Clock(4));
+    }
+
+    #[test]
+    fn a_reader_on_another_thread_never_gets_an_old_page_for_a_new_one() {
+        let cache = RowCache::default();
+        cache.take_in(WorkerId(0), &rows(1, 0, Some(0.0)));
+        std::thread::scope(|threads| {
+            let writing = threads.spawn(|| {
+                for min in 1..100_000u32 {
+                    cache.take_in(WorkerId(0), &rows(0, u64::from(min), Some(min as f32)));
+                }
+            });
+            while !writing.is_finished() {
+                let cached = cache.get(PAGE.0, PAGE.1, Clock(0)).unwrap();
+                let Buffer::F32(Content::Dense(values)) = &*cached.rows else { panic!("dense f32") };
+                assert!(values[0] >= cached.min.0 as f32, "{} at clock {}", values[0], cached.min);
+            }
+        });
     }
 
     #[test]

@@ -10,7 +10,8 @@ use crate::{Does, summing, sums};
 
 /// How a run of an app made of a function fails.
 fn failure(job: Job, app: impl Fn(Step) -> Outcome + Clone + Send + Sync + Unpin + 'static) -> String {
-    job.start(move |_| Does(app.clone())).unwrap().wait().unwrap_err().to_string()
+    let run = job.start(move |_| Does(app.clone())).expect("it can be started");
+    run.wait().expect_err("it fails").to_string()
 }
 
 fn leased(job: Job) -> Job {

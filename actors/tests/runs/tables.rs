@@ -9,7 +9,8 @@ use slackline::{BlockId, Outcome, Trained, UpdateRule};
 use crate::Does;
 
 fn train(job: Job, app: impl Fn(Step) -> Outcome + Clone + Send + Sync + Unpin + 'static) -> Trained {
-    job.start(move |_| Does(app.clone())).unwrap().wait().unwrap()
+    let run = job.start(move |_| Does(app.clone())).expect("it can be started");
+    run.wait().expect("it completes")
 }
 
 fn ssp() -> Job {

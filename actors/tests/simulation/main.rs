@@ -25,7 +25,7 @@ fn each_seed(seeds: std::ops::Range<u64>, check: impl Fn(u64) + std::panic::RefU
 #[test]
 fn every_read_is_fresh_every_update_counts_once_and_every_run_ends() {
     each_seed(0..3000, |seed| {
-        let mut ring = Ring::new(Plan::random(seed), seed);
+        let mut ring = Ring::new(&Plan::random(seed), seed);
         let ending = ring.run();
         let failed = ending.failed.clone().unwrap_or_default();
         assert!(failed.is_empty() || failed.ends_with("for the 3rd time"), "{failed}");
@@ -40,7 +40,7 @@ fn under_bsp_the_order_of_delivery_leaves_no_trace_in_the_bits() {
     each_seed(0..500, |seed| {
         let plan = Plan { consistency: Consistency::Bsp, stop_after: None, ..Plan::random(seed) };
         let bits = |delivery| {
-            let mut ring = Ring::new(plan.clone(), delivery);
+            let mut ring = Ring::new(&plan, delivery);
             ring.run();
             invariants::bits(&ring.model())
         };
@@ -54,7 +54,7 @@ fn the_gate_bounds_every_run_however_slow_one_lane_is() {
         let consistency =
             if seed % 2 == 0 { Consistency::Ssp(seed % 5) } else { Consistency::Essp(seed % 5) };
         let plan = Plan { consistency, uneven: true, workers: 4, parts: 8, ..Plan::random(seed) };
-        let mut ring = Ring::new(plan, seed);
+        let mut ring = Ring::new(&plan, seed);
         ring.run();
         let model = ring.model();
         invariants::exactly_once(&ring.world, &model);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slackline::id::{ShardId, TableId};
-use slackline::message::{Advance, Applied, Assign, Pull, Push, Report, Rows, Snapshot};
+use slackline::message::{Advance, Applied, Assign, Pull, Push, Report, Rows, Snap, Snapshot};
 use slackline::placement::Placement;
 use slackline::scheduler::{Dispatch, Ending, Order};
 use slackline::shard::{Outgoing, Store};
@@ -86,7 +86,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    pub(crate) fn new(plan: Plan, delivery: u64) -> Self {
+    pub(crate) fn new(plan: &Plan, delivery: u64) -> Self {
         let tables = Arc::new(plan.tables());
         let placement = Placement::over(plan.shards);
         let consistency = plan.consistency;
@@ -141,7 +141,11 @@ impl Ring {
 
     /// The tables, put together from all shards.
     pub(crate) fn model(&mut self) -> Model {
-        let share = |store: &mut Store, table| match store.snapshot(1, TableId::at(table)).pop() {
+        let need = self.dispatch.min();
+        let share = |store: &mut Store, table| match store
+            .snapshot(1, Snap { table: TableId::at(table), need })
+            .pop()
+        {
             Some(Outgoing::Snapshot(1, snapshot)) => snapshot,
             _ => panic!("blocks are out after the end"),
         };

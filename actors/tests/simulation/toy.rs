@@ -86,7 +86,7 @@ fn look(step: &mut Step, world: &World) {
     if !(world.plan.leases && world.plan.rotates()) {
         return;
     }
-    for (number, mut block) in step.blocks::<i32>("visits").into_iter().enumerate() {
+    for (number, block) in step.blocks::<i32>("visits").into_iter().enumerate() {
         let seen: Vec<i32> = block.sparse_row(0).iter().map(|(_, worker)| *worker).collect();
         assert_eq!(seen, world.visits.get(&BlockId::at(number)).cloned().unwrap_or_default());
     }

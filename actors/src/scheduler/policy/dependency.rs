@@ -22,6 +22,9 @@ impl<F: Fn(VariableId, VariableId) -> f64 + Send> Interference for F {
     }
 }
 
+/// Pairs remembered, at most: about 100 MB. What is forgotten is computed again.
+const MOST_KNOWN: usize = 1 << 22;
+
 /// Another schedule whose tasks name variables, kept free of interference above a bound.
 pub struct Dependency<S, I> {
     inner: S,
@@ -55,6 +58,9 @@ impl<S: Schedule, I: Interference> Dependency<S, I> {
 
     /// Whether `variable` interferes with anything in flight.
     fn conflicts(&mut self, variable: VariableId) -> bool {
+        if self.known.len() > MOST_KNOWN {
+            self.known.clear();
+        }
         let (known, interference, bound) = (&mut self.known, &self.interference, self.bound);
         self.in_flight.values().flatten().any(|other| {
             let pair = (variable.min(*other), variable.max(*other));

@@ -1,5 +1,5 @@
 use super::*;
-use crate::id::PageId;
+use crate::id::{PageId, TableId};
 use crate::message::Lease;
 use crate::table::{Rule, UpdateRule};
 use crate::values::{Buffer, Content};
@@ -80,9 +80,13 @@ fn rows(out: impl IntoIterator<Item = Outgoing>) -> Vec<(WorkerId, u64, Option<f
     out.into_iter().filter_map(row).collect()
 }
 
+fn snap(table: TableId, need: u64) -> Snap {
+    Snap { table, need: Clock(need) }
+}
+
 /// The shared number as a snapshot shows it.
 fn value(store: &mut Store) -> f32 {
-    match store.snapshot(0, PAGE.0).pop() {
+    match store.snapshot(0, snap(PAGE.0, 0)).pop() {
         Some(Outgoing::Snapshot(0, snapshot)) => read(&snapshot.pages[0].1),
         other => panic!("nothing is out, so the snapshot is there at once, not {other:?}"),
     }
@@ -201,7 +205,7 @@ fn a_copy_waits_for_the_block_and_leaves_it_home() {
 fn a_snapshot_waits_for_the_blocks_that_are_out_and_for_them_only() {
     let mut store = store(Consistency::Async);
     store.pull(lease(A, 1));
-    assert!(store.snapshot(5, BLOCK.0).is_empty());
+    assert!(store.snapshot(5, snap(BLOCK.0, 0)).is_empty());
     assert_eq!(rows(store.pull(lease(B, 1))), [], "someone else already waits for the block");
     let out = store.push(give_back(A, 1, 7.0));
     let snapshot = out.iter().find_map(|out| match out {
@@ -213,6 +217,16 @@ fn a_snapshot_waits_for_the_blocks_that_are_out_and_for_them_only() {
     blocks.sort_by_key(|(block, _)| *block);
     assert_eq!(blocks, [(0, 7.0), (1, 0.0)], "taken before B got the block");
     assert_eq!(rows(out).len(), 1, "B has it now");
+}
+
+#[test]
+fn a_snapshot_of_the_end_waits_for_the_updates_of_the_last_clock() {
+    let mut store = store(Consistency::Bsp);
+    store.push(add(A, 1, 0, 2.0));
+    assert!(store.snapshot(5, snap(PAGE.0, 1)).is_empty(), "the last advance is still on its way");
+    let out = store.advance(min(1));
+    let [Outgoing::Snapshot(5, snapshot)] = &out[..] else { panic!("now it is complete, not {out:?}") };
+    assert_eq!(read(&snapshot.pages[0].1), 2.0);
 }
 
 /// Doubles, then adds: the order of updates matters.
