@@ -28,7 +28,7 @@ struct Versions {
 
 impl Versions {
     /// The page, to fold an update in, where no reader sees it.
-    fn to_write(&mut self) -> &mut Buffer {
+    fn writable(&mut self) -> &mut Buffer {
         if Arc::get_mut(&mut self.now).is_none() {
             let mut next = self.before.take();
             match next.as_mut().and_then(Arc::get_mut) {
@@ -84,7 +84,7 @@ impl Tables {
     pub(super) fn fold(&mut self, delta: &Page) {
         let page =
             self.pages[delta.table.index()].get_mut(&delta.page).expect("an update goes to the page's shard");
-        self.tables[delta.table.index()].update_rule().fold(page.to_write(), &delta.rows);
+        self.tables[delta.table.index()].update_rule().fold(page.writable(), &delta.rows);
     }
 
     /// Whether a block is here.
