@@ -19,8 +19,8 @@ pub(super) struct Tables {
 /// A page as it is, and the version before it.
 ///
 /// Readers keep the version that they have read, so an update cannot be folded into it. By the time of the next
-/// update they have moved on as a rule, and the memory of the version before serves again: without this every
-/// update of every page would go through the allocator and fresh memory, at a third of the speed (`benches/shard.rs`).
+/// update they have moved on as a rule, and the memory of the version before serves again; without this, updates
+/// of large tables spend half of their time in the allocator and on fresh memory (`benches/shard.rs`).
 struct Versions {
     now: Arc<Buffer>,
     before: Option<Arc<Buffer>>,
