@@ -231,6 +231,18 @@ impl Buffer {
         }
     }
 
+    /// Becomes equal to `other`, in the memory it has.
+    ///
+    /// # Panics
+    /// When the two differ in element type or layout: a broken invariant of the runtime.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        on_content!(self, other, values, other => match (values, other) {
+            (Content::Dense(values), Content::Dense(other)) => values.clone_from(other),
+            (Content::Sparse(rows), Content::Sparse(other)) => rows.clone_from(other),
+            _ => panic!("two versions of a page have one layout"),
+        });
+    }
+
     /// Adds `delta` in place.
     ///
     /// # Panics

@@ -1,7 +1,8 @@
 //! Starting a run: actors first, then the routes between them, then work.
 //!
-//! The node, the scheduler, the monitor and the workers share one thread (they only pass messages); each shard and
-//! each app has a thread of its own.
+//! The node, the scheduler, the monitor and the workers share one thread (they only pass messages), and each app has
+//! a thread of its own. Shards have threads of their own as far as there are cores for them; otherwise they sit with
+//! the first lot: passing a message to another thread costs about as much as folding 100 KiB (`benches/ring.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -92,7 +93,7 @@ fn setup<A: App>(
         Setting { tables: Arc::clone(&tables), placement, consistency: job.consistency, seed: job.seed };
 
     let monitor = Monitor::new(job.watchers, care.lifeline("the monitor".to_owned())).start();
-    let shards = start_shards(&mut care, &setting);
+    let shards = start_shards(&mut care, &setting, job.n_workers);
     let make = Arc::new(make);
     let node = Node {
         make: Box::new(move |worker, arbiter| {
@@ -119,20 +120,29 @@ fn setup<A: App>(
     Deployment { scheduler: scheduler.recipient(), shards: shards.into_iter().map(Addr::recipient).collect() }
 }
 
-fn start_shards(care: &mut Care, setting: &Setting) -> Vec<Addr<Shard>> {
-    let start = |number| {
+fn start_shards(care: &mut Care, setting: &Setting, n_workers: usize) -> Vec<Addr<Shard>> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let n_shards = setting.placement.n_shards();
+    let own = (0..n_shards.min(spare_cores(cores, n_workers))).map(|_| Arbiter::new());
+    let first = care.arbiters.len();
+    care.arbiters.extend(own);
+    let threads = if care.arbiters.len() > first { &care.arbiters[first..] } else { &care.arbiters[..] };
+    let start = |number: usize| {
         let id = ShardId::at(number);
         let lifeline = care.lifeline(format!("shard {id}"));
-        let arbiter = Arbiter::new();
         let Setting { tables, placement, consistency, .. } = setting.clone();
         let make = move |_: &mut Context<Shard>| {
             Shard::new(Store::new(id, placement, tables, consistency), lifeline)
         };
-        let shard = Shard::start_in_arbiter(&arbiter.handle(), make);
-        care.arbiters.push(arbiter);
-        shard
+        Shard::start_in_arbiter(&threads[number % threads.len()].handle(), make)
     };
-    (0..setting.placement.n_shards()).map(start).collect()
+    (0..n_shards).map(start).collect()
+}
+
+/// Cores that neither the apps nor the control thread need. With one worker there is nothing to fold meanwhile for
+/// anybody else, and the way there and back is all that counts.
+fn spare_cores(cores: usize, n_workers: usize) -> usize {
+    if n_workers == 1 { 0 } else { cores.saturating_sub(n_workers + 1) }
 }
 
 /// The actors that the workers join.

@@ -48,6 +48,8 @@ pub struct Dispatch {
     /// Under `bsp`: what came in during the clock that is under way.
     held: BTreeMap<WorkerId, (Task, Report)>,
     tries: BTreeMap<PartId, u32>,
+    /// Whether others than the worker that reports may get work: `min` rose, or the schedule had nothing for somebody.
+    others: bool,
     phase: Phase,
     ending: Ending,
     ended: bool,
@@ -73,6 +75,7 @@ impl Dispatch {
             hands: BTreeMap::new(),
             held: BTreeMap::new(),
             tries: BTreeMap::new(),
+            others: false,
             phase: Phase::Train,
             ending: Ending::default(),
             ended: false,
@@ -126,6 +129,7 @@ impl Dispatch {
 
     fn learn(&mut self, task: Task, report: Report, orders: &mut Vec<Order>) {
         let advanced = self.clocks.tick(report.worker);
+        self.others |= advanced;
         match report.result {
             Ok(findings) => {
                 self.tries.remove(&task.part);
@@ -162,10 +166,16 @@ impl Dispatch {
         if self.ended || self.hands.len() < self.expected {
             return orders;
         }
-        let workers: Vec<WorkerId> = match self.consistency {
-            Consistency::Bsp if self.hands.values().any(|hand| !hand.is_empty()) => return orders,
-            Consistency::Bsp => self.hands.keys().copied().collect(),
-            _ => first.into_iter().chain(self.hands.keys().copied().filter(|w| Some(*w) != first)).collect(),
+        let others = std::mem::take(&mut self.others);
+        let mut workers = match first {
+            _ if self.consistency == Consistency::Bsp => {
+                if self.hands.values().any(|hand| !hand.is_empty()) {
+                    return orders;
+                }
+                self.everyone(None)
+            }
+            Some(first) if !others => vec![first],
+            _ => self.everyone(first),
         };
         let mut done = false;
         loop {
@@ -178,8 +188,9 @@ impl Dispatch {
                     Asked::Full | Asked::Gated => {}
                 }
             }
-            let rose = self.clocks.min() > min; // parking may have opened the gate for others
-            if !(rose || assigned && self.consistency != Consistency::Bsp) {
+            if self.clocks.min() > min {
+                workers = self.everyone(first); // parking may have opened the gate for others
+            } else if !assigned || self.consistency == Consistency::Bsp {
                 break;
             }
         }
@@ -187,6 +198,12 @@ impl Dispatch {
             orders.push(self.end(done));
         }
         orders
+    }
+
+    /// All workers, `first` before the others; under `bsp` in order.
+    fn everyone(&self, first: Option<WorkerId>) -> Vec<WorkerId> {
+        let first = first.filter(|_| self.consistency != Consistency::Bsp);
+        first.into_iter().chain(self.hands.keys().copied().filter(|w| Some(*w) != first)).collect()
     }
 
     fn end(&mut self, done: bool) -> Order {
@@ -237,6 +254,7 @@ impl Dispatch {
         if in_hand == 0 && self.clocks.park(worker) {
             orders.push(Order::Advance(self.clocks.min()));
         }
+        self.others = true;
         Asked::Nothing { done }
     }
 }

@@ -1,6 +1,9 @@
 //! A priority queue of variables whose priorities change: an indexed binary heap.
+//!
+//! Variables are columns of the data, numbered from 0: their places are a plain list, not a map.
 
-use std::collections::HashMap;
+/// The place of a variable that the queue does not hold.
+const NOWHERE: u32 = u32::MAX;
 
 use crate::id::VariableId;
 
@@ -17,23 +20,24 @@ use crate::id::VariableId;
 #[derive(Debug, Clone, Default)]
 pub struct PriorityQueue {
     heap: Vec<(VariableId, f32)>,
-    place: HashMap<VariableId, usize>,
+    /// Where each variable is in the heap, as long as the largest one ever held.
+    places: Vec<u32>,
 }
 
 impl PriorityQueue {
     /// Adds a variable or changes its priority: O(log n). A NaN counts as the lowest priority.
     pub fn set(&mut self, variable: VariableId, priority: f32) {
         let priority = if priority.is_nan() { f32::NEG_INFINITY } else { priority };
-        match self.place.get(&variable) {
+        match self.place_of(variable) {
             Some(place) => {
-                let place = *place;
                 self.heap[place].1 = priority;
-                let place = self.rise(place);
-                self.sink(place);
+                self.settle(place);
             }
             None => {
+                if self.places.len() <= variable.index() {
+                    self.places.resize(variable.index() + 1, NOWHERE);
+                }
                 self.heap.push((variable, priority));
-                self.place.insert(variable, self.heap.len() - 1);
                 self.rise(self.heap.len() - 1);
             }
         }
@@ -53,7 +57,7 @@ impl PriorityQueue {
 
     /// Removes a variable; returns its priority if it was there.
     pub fn remove(&mut self, variable: VariableId) -> Option<f32> {
-        let place = *self.place.get(&variable)?;
+        let place = self.place_of(variable)?;
         let priority = self.heap[place].1;
         self.remove_at(place);
         Some(priority)
@@ -72,53 +76,65 @@ impl PriorityQueue {
     /// Removes all variables.
     pub fn clear(&mut self) {
         self.heap.clear();
-        self.place.clear();
+        self.places.fill(NOWHERE);
+    }
+
+    fn place_of(&self, variable: VariableId) -> Option<usize> {
+        self.places.get(variable.index()).filter(|place| **place != NOWHERE).map(|place| *place as usize)
     }
 
     fn remove_at(&mut self, place: usize) {
-        self.swap(place, self.heap.len() - 1);
-        let (gone, _) = self.heap.pop().expect("the place is in the heap");
-        self.place.remove(&gone);
+        let (gone, _) = self.heap.swap_remove(place);
+        self.places[gone.index()] = NOWHERE;
         if place < self.heap.len() {
-            let place = self.rise(place);
-            self.sink(place);
+            self.settle(place);
         }
     }
 
-    fn before(&self, a: usize, b: usize) -> bool {
-        let ((id_a, a), (id_b, b)) = (self.heap[a], self.heap[b]);
-        a > b || (a == b && id_a < id_b)
+    /// Brings the entry at `place`, whose priority has changed, to where it belongs.
+    fn settle(&mut self, place: usize) {
+        let place = self.rise(place);
+        self.sink(place);
     }
 
+    /// Moves the entry at `place` up past those that come after it; returns where it stays.
     fn rise(&mut self, mut place: usize) -> usize {
-        while place > 0 && self.before(place, (place - 1) / 2) {
-            self.swap(place, (place - 1) / 2);
+        let entry = self.heap[place];
+        while place > 0 && before(entry, self.heap[(place - 1) / 2]) {
+            self.put(place, self.heap[(place - 1) / 2]);
             place = (place - 1) / 2;
         }
+        self.put(place, entry);
         place
     }
 
+    /// Moves the entry at `place` down past those that come before it.
     fn sink(&mut self, mut place: usize) {
+        let entry = self.heap[place];
         loop {
-            let mut best = place;
-            for child in [2 * place + 1, 2 * place + 2] {
-                if child < self.heap.len() && self.before(child, best) {
-                    best = child;
-                }
+            let (left, right) = (2 * place + 1, 2 * place + 2);
+            let Some(mut child) = self.heap.get(left).map(|_| left) else { break };
+            if self.heap.get(right).is_some_and(|right| before(*right, self.heap[left])) {
+                child = right;
             }
-            if best == place {
-                return;
+            if !before(self.heap[child], entry) {
+                break;
             }
-            self.swap(place, best);
-            place = best;
+            self.put(place, self.heap[child]);
+            place = child;
         }
+        self.put(place, entry);
     }
 
-    fn swap(&mut self, a: usize, b: usize) {
-        self.heap.swap(a, b);
-        self.place.insert(self.heap[a].0, a);
-        self.place.insert(self.heap[b].0, b);
+    fn put(&mut self, place: usize, entry: (VariableId, f32)) {
+        self.heap[place] = entry;
+        self.places[entry.0.index()] = u32::try_from(place).expect("fewer than 2³² variables");
     }
+}
+
+/// Whether `a` leaves the queue before `b`.
+fn before(a: (VariableId, f32), b: (VariableId, f32)) -> bool {
+    a.1 > b.1 || (a.1 == b.1 && a.0 < b.0)
 }
 
 #[cfg(test)]

@@ -12,8 +12,33 @@ use crate::values::{Buffer, Content, Element, Kind};
 /// Every table's share of one shard.
 pub(super) struct Tables {
     tables: Arc<Vec<Table>>,
-    pages: Vec<BTreeMap<PageId, Arc<Buffer>>>,
+    pages: Vec<BTreeMap<PageId, Versions>>,
     blocks: Vec<BTreeMap<BlockId, Slot>>,
+}
+
+/// A page as it is, and the version before it.
+///
+/// Readers keep the version that they have read, so an update cannot be folded into it. By the time of the next
+/// update they have moved on as a rule, and the memory of the version before serves again; without this, updates
+/// of large tables spend half of their time in the allocator and on fresh memory (`benches/shard.rs`).
+struct Versions {
+    now: Arc<Buffer>,
+    before: Option<Arc<Buffer>>,
+}
+
+impl Versions {
+    /// The page, to fold an update in, where no reader sees it.
+    fn writable(&mut self) -> &mut Buffer {
+        if Arc::get_mut(&mut self.now).is_none() {
+            let mut next = self.before.take();
+            match next.as_mut().and_then(Arc::get_mut) {
+                Some(memory) => memory.copy_from(&self.now),
+                None => next = Some(Arc::new(Buffer::clone(&self.now))),
+            }
+            self.before = next.map(|next| std::mem::replace(&mut self.now, next));
+        }
+        Arc::get_mut(&mut self.now).expect("no reader has it yet")
+    }
 }
 
 /// Where a leased block is.
@@ -36,7 +61,7 @@ impl Tables {
                 (0..n_pages)
                     .map(PageId::at)
                     .filter(|page| placement.of_page(id, *page) == shard)
-                    .map(|page| (page, Arc::new(starting_page(table, page))))
+                    .map(|page| (page, Versions { now: Arc::new(starting_page(table, page)), before: None }))
                     .collect(),
             );
             blocks.push(
@@ -52,14 +77,14 @@ impl Tables {
 
     /// A page as it is now, sharing memory.
     pub(super) fn page(&self, table: TableId, page: PageId) -> Page {
-        Page { table, page, rows: Arc::clone(&self.pages[table.index()][&page]) }
+        Page { table, page, rows: Arc::clone(&self.pages[table.index()][&page].now) }
     }
 
     /// Folds an update in; readers that hold the page keep what they read.
     pub(super) fn fold(&mut self, delta: &Page) {
         let page =
             self.pages[delta.table.index()].get_mut(&delta.page).expect("an update goes to the page's shard");
-        self.tables[delta.table.index()].update_rule().fold(Arc::make_mut(page), &delta.rows);
+        self.tables[delta.table.index()].update_rule().fold(page.writable(), &delta.rows);
     }
 
     /// Single rows as they are now, copied.
@@ -166,7 +191,8 @@ impl Tables {
 
     /// The rows of a table that are here, and the blocks that are out.
     pub(super) fn snapshot(&self, table: TableId) -> (Snapshot, Vec<BlockId>) {
-        let pages = self.pages[table.index()].iter().map(|(page, rows)| (*page, Arc::clone(rows))).collect();
+        let pages =
+            self.pages[table.index()].iter().map(|(page, rows)| (*page, Arc::clone(&rows.now))).collect();
         let mut out = Vec::new();
         let mut blocks = Vec::new();
         for (block, slot) in &self.blocks[table.index()] {
