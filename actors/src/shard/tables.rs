@@ -105,7 +105,7 @@ impl Tables {
         for row in rows {
             let (page, number) = table.geometry().locate(*row as usize);
             if held.is_none_or(|(held, _)| held != page) {
-                let content = T::peek(&pages[&page]).expect("a page holds its table's element type");
+                let content = T::peek(&pages[&page].now).expect("a page holds its table's element type");
                 held = Some((page, content.dense()));
             }
             let page = held.expect("just held").1;
@@ -140,7 +140,7 @@ impl Tables {
         while let Some((row, _)) = rows.peek() {
             let page = table.geometry().locate(**row as usize).0;
             let here = table.geometry().rows(page);
-            let content = Arc::make_mut(pages.get_mut(&page).expect("an update goes to the row's shard"));
+            let content = pages.get_mut(&page).expect("an update goes to the row's shard").writable();
             let content = T::peek_mut(content).expect("an update has its table's element type").dense_mut();
             while let Some((row, values)) = rows.next_if(|(row, _)| here.contains(&(**row as usize))) {
                 let number = *row as usize - here.start;
