@@ -35,7 +35,17 @@ fn pull(n_pages: usize) -> Pull {
     let pages: Vec<PageKey> = (0..n_pages).map(|page| (TableId(0), PageId::at(page))).collect();
     let (leases, copies) = (Vec::new(), Vec::new());
     let (need, subscribe) = (Clock(0), false);
-    Pull { worker: WorkerId(0), ticket: 1, need, after: 0, pages, leases, copies, subscribe }
+    Pull {
+        worker: WorkerId(0),
+        ticket: 1,
+        need,
+        after: 0,
+        pages,
+        rows: Vec::new(),
+        leases,
+        copies,
+        subscribe,
+    }
 }
 
 fn fold<T: Element>(c: &mut Criterion<ProcessorTime>, one: T) {
@@ -60,7 +70,14 @@ fn fold<T: Element>(c: &mut Criterion<ProcessorTime>, one: T) {
         let mut push = |store: &mut Store| {
             sequence += 1;
             let (deltas, returns) = (deltas.clone(), Vec::new());
-            store.push(Push { worker: WorkerId(0), sequence, clock: Clock(sequence), deltas, returns })
+            store.push(Push {
+                worker: WorkerId(0),
+                sequence,
+                clock: Clock(sequence),
+                deltas,
+                batches: Vec::new(),
+                returns,
+            })
         };
         group.bench_function("fold", |b| b.iter(|| push(&mut store)));
         let mut held = store.pull(pull(n / PAGE));

@@ -28,6 +28,8 @@ pub struct Table {
     kind: Kind,
     sparse: bool,
     geometry: Geometry,
+    /// Elements asked for a page.
+    page: usize,
     usage: Usage,
     rule: Rule,
     reads: Reads,
@@ -62,10 +64,8 @@ pub enum LeasedBy {
 pub enum Rule {
     /// Adds it: associative and commutative.
     Add,
-    /// Puts it in the place of the old values; of several in one clock the last worker's stays.
-    ///
-    /// An update of dense rows covers whole pages: rows of a touched page that it does not write become zero. Write
-    /// all rows, or give each its own page with [`Table::paged`]. Of sparse rows only those written are replaced.
+    /// Puts it in the place of the old values; of several in one clock the last worker's stays. A table that is
+    /// assigned to has a page for every row.
     Assign,
     /// A rule of one's own, run by the shard.
     Custom(Arc<dyn UpdateRule>),
@@ -153,6 +153,7 @@ impl Table {
             kind: Kind::F32,
             sparse,
             geometry: Geometry::new(n_rows, width, page),
+            page,
             usage: Usage::Shared,
             rule: Rule::Add,
             reads: Reads::All,
@@ -175,7 +176,14 @@ impl Table {
     /// over a network; larger ones cost fewer look-ups.
     #[must_use]
     pub fn paged(mut self, elements: usize) -> Self {
-        self.geometry = Geometry::new(self.n_rows(), self.width(), elements);
+        self.page = elements;
+        self.cut()
+    }
+
+    /// Cuts the table into pages. Where updates replace rows a page has one row, so that none is replaced by chance.
+    fn cut(mut self) -> Self {
+        let page = if matches!(self.rule, Rule::Assign) { self.page.min(self.width()) } else { self.page };
+        self.geometry = Geometry::new(self.n_rows(), self.width(), page);
         self
     }
 
@@ -208,7 +216,7 @@ impl Table {
     #[must_use]
     pub fn rule(mut self, rule: Rule) -> Self {
         self.rule = rule;
-        self
+        self.cut()
     }
 
     /// Reads only these rows in a step on a part, ascending or not; all rows otherwise.

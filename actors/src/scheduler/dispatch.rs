@@ -200,10 +200,12 @@ impl Dispatch {
         orders
     }
 
-    /// All workers, `first` before the others; under `bsp` in order.
+    /// All workers: those with nothing in hand before those with something, then `first`, then in order. So nobody
+    /// gets a second step while another has none.
     fn everyone(&self, first: Option<WorkerId>) -> Vec<WorkerId> {
-        let first = first.filter(|_| self.consistency != Consistency::Bsp);
-        first.into_iter().chain(self.hands.keys().copied().filter(|w| Some(*w) != first)).collect()
+        let mut workers: Vec<WorkerId> = self.hands.keys().copied().collect();
+        workers.sort_by_key(|worker| (self.hands[worker].len(), Some(*worker) != first));
+        workers
     }
 
     fn end(&mut self, done: bool) -> Order {

@@ -154,7 +154,9 @@ impl Desk {
 
     /// Takes rows in.
     pub fn rows(&mut self, rows: Rows) -> Vec<Action> {
-        self.cache.take_in(self.worker, &rows);
+        if self.consistency != Consistency::Async {
+            self.cache.take_in(self.worker, &rows); // without a bound every step pulls
+        }
         let Some(gathering) = self.waiting.iter_mut().find(|g| g.pulled && g.ticket == rows.ticket) else {
             return Vec::new(); // pushed by the shard: the cache has them
         };

@@ -145,7 +145,7 @@ fn a_rule_of_ones_own_folds_updates_and_is_read_back() {
 
 #[test]
 fn assigned_values_stay_as_they_were_written() {
-    let table = Table::dense("last", 4, 2).rule(Rule::Assign).paged(2); // a row is a page
+    let table = Table::dense("last", 4, 2).rule(Rule::Assign);
     let trained = train(ssp().table(table), |mut step| {
         let mut delta = step.delta::<f32>("last");
         delta.row(step.part().index()).fill(step.orders()[0] as f32);
