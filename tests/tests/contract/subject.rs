@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use slackline_apps::catalog::Request;
+use slackline_apps::data::{ReadOptions, Samples, read_samples};
+use slackline_apps::descent::columns::split;
+use slackline_apps::descent::guide::{Penalties, Plan, Reach};
+use slackline_apps::descent::serial::{Descent, fit};
 
 /// One case of the contract.
 pub(crate) struct Subject {
@@ -28,6 +32,8 @@ pub(crate) struct Subject {
 /// The cases of an app.
 pub(crate) fn of(app: &str) -> Vec<Subject> {
     match app {
+        "lasso" => vec![lasso_dense(), lasso_sparse()],
+        "logistic" => vec![two_classes(), many_classes()],
         "mf" => vec![mf()],
         other => panic!("{other} is in the catalog and not in the contract: say here what it is tested on"),
     }
@@ -44,9 +50,9 @@ impl Subject {
         self.long.iter().fold(self.request(), |request, (name, value)| request.with(name, value))
     }
 
-    /// The objective of the serial reference.
-    pub(crate) fn serial(&self) -> f64 {
-        (self.serial)(&self.request())
+    /// The objective of the serial reference on a request.
+    pub(crate) fn serial(&self, request: &Request) -> f64 {
+        (self.serial)(request)
     }
 
     /// Held-out data.
@@ -65,6 +71,126 @@ impl Subject {
 
 fn shipped(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps/data").join(name)
+}
+
+fn lasso_dense() -> Subject {
+    Subject {
+        what: "dense columns",
+        data: shipped("diabetes.svm"),
+        test: shipped("diabetes.svm"),
+        one_sample: "2.5 1:1 3:-0.5\n",
+        options: &[("lambda", "2")],
+        long: &[("path", "100000"), ("lambda", "1e-3")],
+        serial: |request| fit_lasso(request, 2.0),
+        tolerance: 2e-6,
+        schedules: &["priority", "dependency"],
+        many: 20,
+        test_metric: ("r2", "test_r2"),
+    }
+}
+
+fn lasso_sparse() -> Subject {
+    Subject {
+        what: "sparse columns",
+        data: shipped("a9a.test.svm.zst"),
+        test: shipped("a9a.test.svm.zst"),
+        options: &[("lambda", "0.003")],
+        serial: |request| fit_lasso(request, 0.003),
+        ..lasso_dense()
+    }
+}
+
+fn fit_lasso(request: &Request, lambda: f64) -> f64 {
+    use slackline_apps::lasso::solver::{Problem, Worker};
+    let Samples { features, labels, .. } = samples(request);
+    let problem = Problem::new(split(features, 1), labels, true, false);
+    serial_objective(&mut Worker::new(problem), lambda)
+}
+
+fn two_classes() -> Subject {
+    Subject {
+        what: "two classes",
+        data: shipped("mushrooms.train.svm.zst"),
+        test: shipped("mushrooms.test.svm.zst"),
+        one_sample: "1 1:1 3:-0.5\n-1 1:1\n",
+        options: &[("l1", "0.001")],
+        long: &[("l1", "1e-7"), ("tol", "1e-12")],
+        serial: |request| {
+            use slackline_apps::logistic::solver::{Problem, Worker};
+            let Samples { features, labels, .. } = samples(request);
+            let problem = Problem::new(split(features, 1), labels, true).expect("labels are -1 and 1");
+            serial_objective(&mut Worker::new(problem), 0.001)
+        },
+        tolerance: 2e-6,
+        schedules: &["priority", "dependency"],
+        many: 200,
+        test_metric: ("log_loss", "test_log_loss"),
+    }
+}
+
+fn many_classes() -> Subject {
+    Subject {
+        what: "many classes",
+        data: three_classes(),
+        test: three_classes(),
+        one_sample: "1 1:1 3:-0.5\n2 1:1\n3 2:1\n",
+        options: &[("l1", "0"), ("l2", "0.01"), ("parts", "12")],
+        long: &[("epochs", "1000000")],
+        serial: |request| {
+            use slackline_apps::logistic::softmax::{
+                Cut, Scaling, Softmax, cut, default_rate, serial::Serial,
+            };
+            let Samples { features, labels, .. } = samples(request);
+            let labels: Vec<u32> = labels.iter().map(|label| *label as u32 - 1).collect();
+            let scaling = Scaling::of(&features, true);
+            let density = features.nnz() as f64 / (features.rows() * features.cols()) as f64;
+            let softmax =
+                Softmax { classes: 3, l1: 0.0, l2: 0.01, rate: default_rate(density), in_flight: 0 };
+            let of = slackline_apps::logistic::softmax::Samples { features: &features, labels: &labels };
+            let parts: usize = request.options["parts"].parse().expect("a number");
+            let size = labels.len().div_ceil(parts);
+            let batches =
+                cut(&of, &scaling, Cut { size, intercept: true, seed: request.seed }).expect("samples");
+            let mut serial = Serial::new(softmax, scaling);
+            for _ in 0..20 {
+                serial.pass(&batches);
+            }
+            serial.objective(&batches)
+        },
+        tolerance: 0.02,
+        schedules: &["shuffled", "fixed"],
+        many: 400,
+        test_metric: ("accuracy", "test_accuracy"),
+    }
+}
+
+/// The diabetes patients in three classes by how far the disease went.
+fn three_classes() -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("three-classes.svm");
+    let text = std::fs::read_to_string(shipped("diabetes.svm")).expect("shipped data");
+    let class = |target: f64| if target < 100.0 { 1 } else { 2 + u8::from(target > 200.0) };
+    let line = |line: &str| {
+        let (target, features) = line.split_once(' ').expect("a label, then columns");
+        format!("{} {features}\n", class(target.parse().expect("a number")))
+    };
+    std::fs::write(&path, text.lines().map(line).collect::<String>())
+        .expect("the target folder can be written");
+    path
+}
+
+fn samples(request: &Request) -> Samples {
+    read_samples(&request.data, &ReadOptions::default(), &|_| {}).expect("good data")
+}
+
+fn serial_objective(app: &mut impl Descent, lambda: f64) -> f64 {
+    let plan = Plan {
+        penalties: Penalties::Given(vec![lambda]),
+        ridge: 0.0,
+        tolerance: 1e-6,
+        max_sweeps: 1000,
+        reach: Reach::Pooled,
+    };
+    fit(app, plan).steps[0].objective
 }
 
 fn mf() -> Subject {
