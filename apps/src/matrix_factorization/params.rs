@@ -46,6 +46,12 @@ pub const OPTIONS: &[OptionSpec] = &[
         help: "first step, for ratings scaled to deviation 1, more than 0",
     },
     OptionSpec {
+        name: "evaluate-every",
+        value: "N",
+        default: "1",
+        help: "passes between exact evaluations, which do not count as training time; 1 or more",
+    },
+    OptionSpec {
         name: "parts",
         value: "N",
         default: "2 x workers + 1",
@@ -206,7 +212,7 @@ mod tests {
 
     #[test]
     fn every_option_is_listed() {
-        for name in ["rank", "epochs", "l2", "l2-bias", "prior", "rate", "parts", "blocks"] {
+        for name in ["rank", "epochs", "l2", "l2-bias", "prior", "rate", "evaluate-every", "parts", "blocks"] {
             assert!(OPTIONS.iter().any(|option| option.name == name), "{name}");
             assert!(parse(name, "1").is_ok(), "{name}");
         }
