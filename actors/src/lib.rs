@@ -91,3 +91,8 @@ pub mod prelude {
         Table, Task, WorkerId,
     };
 }
+
+/// The programs of the README, compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
