@@ -3,8 +3,8 @@
 //!
 //! * `fold`: nobody else holds the pages, as when a worker has not read since. `fold, pages read`: a reader holds
 //!   them, so that the shard writes to new ones.
-//! * `pull`: a million rows of 16 `f32` (61 MiB), about a thousand rows a page or one row a page; by the pure store,
-//!   from the real actor on its own thread, and through an encoding both ways, as a bridge would.
+//! * `pull`: a million rows of 16 `f32` (61 MiB) in whole pages of a thousand, in pages of one row, and gathered row
+//!   by row; by the pure store, from the real actor on its own thread, and through an encoding both ways.
 
 use std::sync::Arc;
 
@@ -103,7 +103,7 @@ impl Actor for Reader {
 impl Handler<Rows> for Reader {
     type Result = ();
     fn handle(&mut self, rows: Rows, _: &mut Self::Context) {
-        self.0.take().expect("one answer").send(rows.pages.len()).expect("the bench waits");
+        self.0.take().expect("one answer").send(n_rows(&rows)).expect("the bench waits");
     }
 }
 
@@ -112,8 +112,15 @@ impl Handler<Applied> for Reader {
     fn handle(&mut self, _: Applied, _: &mut Self::Context) {}
 }
 
-/// Pulls all pages from the shard, which is told about a new reader first.
-async fn round(shard: &Addr<Shard>, n_pages: usize, through_encoding: bool) {
+/// Rows of the table that came.
+fn n_rows(rows: &Rows) -> usize {
+    let values =
+        rows.pages.iter().map(|page| &page.rows).chain(rows.batches.iter().map(|batch| &batch.values));
+    values.map(|values| values.n_values()).sum::<usize>() / WIDTH
+}
+
+/// Has the shard answer `pull`, after it was told about a new reader.
+async fn round(shard: &Addr<Shard>, pull: Pull, through_encoding: bool) {
     let (done, arrived) = oneshot::channel();
     let reader = Reader(Some(done)).start();
     let (rows, applied) = (reader.clone().recipient(), reader.recipient());
@@ -122,26 +129,31 @@ async fn round(shard: &Addr<Shard>, n_pages: usize, through_encoding: bool) {
         false => (rows, shard.clone().recipient()),
     };
     shard.do_send(Introduce(vec![ToWorker { rows, applied }]));
-    to_shard.do_send(pull(n_pages));
-    assert_eq!(arrived.await.expect("rows arrive"), n_pages);
+    to_shard.do_send(pull);
+    assert_eq!(arrived.await.expect("rows arrive"), ROWS);
 }
 
-const LAYOUTS: [(&str, usize); 2] = [("1024 rows a page", 1024), ("1 row a page", 1)];
-
-fn rows(rows_per_page: usize) -> Table {
-    Table::dense("rows", ROWS, WIDTH).paged(rows_per_page * WIDTH)
+/// A million rows by name, by how they are asked for.
+fn ways() -> [(&'static str, Table, Pull); 3] {
+    let table = |rows_per_page| Table::dense("rows", ROWS, WIDTH).paged(rows_per_page * WIDTH);
+    let numbers = (0..ROWS as u32).collect();
+    let singly = Pull { rows: vec![(TableId(0), Arc::new(numbers))], ..pull(0) };
+    [
+        ("whole pages", table(1024), pull(ROWS.div_ceil(1024))),
+        ("one row a page", table(1), pull(ROWS)),
+        ("single rows", table(1024), singly),
+    ]
 }
 
 fn pulls(c: &mut Criterion<ProcessorTime>) {
     let mut group = c.benchmark_group("shard/pull of 1e6 rows");
     group.throughput(Throughput::Elements(ROWS as u64)).sample_size(10);
-    for (name, rows_per_page) in LAYOUTS {
-        let n_pages = ROWS.div_ceil(rows_per_page);
-        let mut store = store(rows(rows_per_page));
+    for (name, table, pull) in ways() {
+        let mut store = store(table);
         group.bench_function(format!("store/{name}"), |b| {
             b.iter(|| {
-                let Some(Outgoing::Rows(_, rows)) = store.pull(pull(n_pages)) else { panic!("rows are due") };
-                assert_eq!(rows.pages.len(), n_pages);
+                let Some(Outgoing::Rows(_, rows)) = store.pull(pull.clone()) else { panic!("rows are due") };
+                assert_eq!(n_rows(&rows), ROWS);
                 rows
             });
         });
@@ -153,16 +165,15 @@ fn pulls(c: &mut Criterion<ProcessorTime>) {
 fn pulls_from_the_actor(c: &mut Criterion) {
     let mut group = c.benchmark_group("shard/pull of 1e6 rows");
     group.throughput(Throughput::Elements(ROWS as u64)).sample_size(10);
-    for (name, rows_per_page) in LAYOUTS {
+    for (name, table, pull) in ways() {
         let system = System::new();
         let arbiter = system.block_on(async { Arbiter::new() });
         let lifeline = Lifeline::new("shard".to_owned(), Arc::default(), mpsc::unbounded_channel().0);
-        let start = move |_: &mut Context<Shard>| Shard::new(store(rows(rows_per_page)), lifeline);
+        let start = move |_: &mut Context<Shard>| Shard::new(store(table), lifeline);
         let shard = Shard::start_in_arbiter(&arbiter.handle(), start);
         for (route, through_encoding) in [("actor", false), ("encoded", true)] {
             group.bench_function(format!("{route}/{name}"), |b| {
-                let n_pages = ROWS.div_ceil(rows_per_page);
-                b.iter(|| system.block_on(round(&shard, n_pages, through_encoding)));
+                b.iter(|| system.block_on(round(&shard, pull.clone(), through_encoding)));
             });
         }
         arbiter.stop();

@@ -103,7 +103,7 @@ async fn stopped(service: Arc<Service>) {
 }
 
 /// Trains and serves at `address` until told to stop; then the run has ended at a clock and the server is drained.
-pub async fn serve(address: &str) -> Result<Trained, Box<dyn Error>> {
+pub(crate) async fn serve(address: &str) -> Result<Trained, Box<dyn Error>> {
     let (told, progress) = watch::channel(Progress::default());
     let run = Job::new("line")
         .table(Table::dense("line", 1, 2).of::<f64>())
