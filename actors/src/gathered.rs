@@ -84,6 +84,10 @@ pub(crate) fn by_shard(
     rows: &[u32],
     placement: Placement,
 ) -> Vec<(ShardId, Arc<Vec<u32>>)> {
+    if placement.n_shards() == 1 {
+        let all = (!rows.is_empty()).then(|| (ShardId(0), Arc::new(rows.to_vec())));
+        return all.into_iter().collect();
+    }
     let mut lists = vec![Vec::new(); placement.n_shards()];
     for row in rows {
         let page = table.geometry().locate(*row as usize).0;
@@ -95,11 +99,10 @@ pub(crate) fn by_shard(
 
 /// Cuts a batch into one for each shard; with one shard nothing is copied.
 pub(crate) fn cut(table: &Table, batch: RowBatch, placement: Placement) -> Vec<(ShardId, RowBatch)> {
-    let mut lists = by_shard(table, batch.table, &batch.rows, placement);
-    if lists.len() == 1 {
-        let shard = lists.remove(0).0;
-        return vec![(shard, batch)];
+    if placement.n_shards() == 1 {
+        return vec![(ShardId(0), batch)];
     }
+    let lists = by_shard(table, batch.table, &batch.rows, placement);
     let cut = |rows: Arc<Vec<u32>>| RowBatch {
         values: Arc::new(pick(table, &batch, &rows)),
         table: batch.table,

@@ -105,7 +105,8 @@ impl Job {
         self
     }
 
-    /// Cuts the model over so many shards; by default as many as workers, at most 8.
+    /// Cuts the model over so many shards; by default one for each core that neither the workers nor
+    /// the scheduler need, at least 1 and at most 8.
     pub fn shards(mut self, n_shards: usize) -> Self {
         self.n_shards = Some(n_shards);
         self

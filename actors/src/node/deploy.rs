@@ -25,7 +25,7 @@ use crate::scheduler::{Dispatch, Meet, Scheduler};
 use crate::shard::{Introduce, Shard, Store, ToWorker};
 use crate::worker::{Desk, Routes, RowCache, Setting, Worker};
 
-/// Shards of a process unless told otherwise: one a worker, but not more than this.
+/// Shards of a process unless told otherwise: one a spare core, but not more than this.
 const MOST_SHARDS: usize = 8;
 
 /// Where the actors of a run are that others may speak to.
@@ -88,12 +88,13 @@ fn setup<A: App>(
     let (sender, deaths) = unbounded_channel();
     let mut care = Care { closing: Arc::default(), deaths: sender, arbiters: vec![control] };
     let tables = Arc::new(job.tables);
-    let placement = Placement::over(job.n_shards.unwrap_or(job.n_workers.min(MOST_SHARDS)));
+    let spare = spare_cores(job.n_workers);
+    let placement = Placement::over(job.n_shards.unwrap_or(spare.clamp(1, MOST_SHARDS)));
     let setting =
         Setting { tables: Arc::clone(&tables), placement, consistency: job.consistency, seed: job.seed };
 
     let monitor = Monitor::new(job.watchers, care.lifeline("the monitor".to_owned())).start();
-    let shards = start_shards(&mut care, &setting, job.n_workers);
+    let shards = start_shards(&mut care, &setting, spare);
     let make = Arc::new(make);
     let node = Node {
         make: Box::new(move |worker, arbiter| {
@@ -120,10 +121,9 @@ fn setup<A: App>(
     Deployment { scheduler: scheduler.recipient(), shards: shards.into_iter().map(Addr::recipient).collect() }
 }
 
-fn start_shards(care: &mut Care, setting: &Setting, n_workers: usize) -> Vec<Addr<Shard>> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+fn start_shards(care: &mut Care, setting: &Setting, spare_cores: usize) -> Vec<Addr<Shard>> {
     let n_shards = setting.placement.n_shards();
-    let own = (0..n_shards.min(spare_cores(cores, n_workers))).map(|_| Arbiter::new());
+    let own = (0..n_shards.min(spare_cores)).map(|_| Arbiter::new());
     let first = care.arbiters.len();
     care.arbiters.extend(own);
     let threads = if care.arbiters.len() > first { &care.arbiters[first..] } else { &care.arbiters[..] };
@@ -141,7 +141,8 @@ fn start_shards(care: &mut Care, setting: &Setting, n_workers: usize) -> Vec<Add
 
 /// Cores that neither the apps nor the control thread need. With one worker there is nothing to fold meanwhile for
 /// anybody else, and the way there and back is all that counts.
-fn spare_cores(cores: usize, n_workers: usize) -> usize {
+fn spare_cores(n_workers: usize) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if n_workers == 1 { 0 } else { cores.saturating_sub(n_workers + 1) }
 }
 

@@ -67,6 +67,7 @@ impl Worker {
         ctx.spawn(outcome.map(move |outcome, worker, ctx| {
             worker.idle_since = Instant::now();
             let spent = Spent { computed: micros(worker.idle_since - begun), waited };
+            tracing::trace!(worker = %worker.id, spent.computed, spent.waited, "computed a step");
             match outcome {
                 Ok(outcome) => worker.finish(Some(outcome), spent, ctx),
                 Err(_) => worker.renew(spent, ctx),

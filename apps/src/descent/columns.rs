@@ -189,7 +189,8 @@ pub fn split(rows: Rows, parts: usize) -> Vec<Columns> {
     assert!(parts > 0, "at least one part");
     let owner: Vec<u32> = (0..rows.cols()).map(|j| (j % parts) as u32).collect();
     let all_ones = rows.data().iter().all(|&v| v == 1.0);
-    let built = (0..parts).into_par_iter().map(|part| gather_part(&rows, &owner, part as u32, all_ones)).collect();
+    let built =
+        (0..parts).into_par_iter().map(|part| gather_part(&rows, &owner, part as u32, all_ones)).collect();
     drop(rows);
     built
 }

@@ -212,7 +212,8 @@ mod tests {
 
     #[test]
     fn every_option_is_listed() {
-        for name in ["rank", "epochs", "l2", "l2-bias", "prior", "rate", "evaluate-every", "parts", "blocks"] {
+        for name in ["rank", "epochs", "l2", "l2-bias", "prior", "rate", "evaluate-every", "parts", "blocks"]
+        {
             assert!(OPTIONS.iter().any(|option| option.name == name), "{name}");
             assert!(parse(name, "1").is_ok(), "{name}");
         }
