@@ -89,8 +89,8 @@ impl Request {
 
     /// The same with an option of the app.
     #[must_use]
-    pub fn with(mut self, option: &str, value: impl ToString) -> Self {
-        self.options.insert(option.to_owned(), value.to_string());
+    pub fn with(mut self, option: &str, value: impl std::fmt::Display) -> Self {
+        self.options.insert(option.to_owned(), format!("{value}"));
         self
     }
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use serde_json::{Map, Value, json};
 use slackline::scheduler::WorkerRecord;
-use slackline::{App, Consistency, Event, Job, RunError, WorkerId};
+use slackline::{App, Consistency, Event, Job, WorkerId};
 
 use crate::catalog::{self, News, OptionSpec, Request, Watch};
 use crate::{Error, nearest};
@@ -25,7 +25,7 @@ pub(crate) fn run<A: App>(
 ) -> Result<slackline::Trained, Error> {
     let (sender, events) = mpsc::channel();
     let job = job.watch(move |event| drop(sender.send(event.clone())));
-    let run = job.start(make).map_err(failed)?;
+    let run = job.start(make).map_err(|error| Error::Run(error.to_string()))?;
     let handle = run.handle();
     watch.stop.on_throw(move || handle.stop());
     for event in events {
@@ -34,11 +34,7 @@ pub(crate) fn run<A: App>(
             (watch.tell)(News::Progress(said(progress)));
         }
     }
-    run.wait().map_err(failed)
-}
-
-fn failed(error: RunError) -> Error {
-    Error::Run(error.to_string())
+    run.wait().map_err(|error| Error::Run(error.to_string()))
 }
 
 fn said(progress: slackline::Progress) -> catalog::Progress {

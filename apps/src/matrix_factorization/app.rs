@@ -113,7 +113,7 @@ fn job(setup: &Arc<Setup>, counts: (usize, usize), consistency: Consistency, req
 }
 
 fn lines(ids: &Ids) -> Vec<String> {
-    ids.iter().map(|id| id.into_owned()).collect()
+    ids.iter().map(std::borrow::Cow::into_owned).collect()
 }
 
 fn arrays(model: Model) -> Vec<(String, Array)> {
