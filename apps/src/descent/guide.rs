@@ -6,7 +6,8 @@
 //! parts resemble each other such steps add up to too much. The guide notices: the objective of a sweep must not
 //! lie above that of the sweep before, and the violation that tasks meet on arrival must shrink. If not, tasks are told to take the loss as steeper (`sigma`, up to the number
 //! of tasks, where the sum of their steps is safe: Smith et al. 2015), and then fewer run at a time, down to one,
-//! where each step is exact and descends.
+//! where each step is exact and descends. Where that is slow, since columns of different parts are nearly the same, one
+//! task takes the whole working set.
 
 use super::certificate::{Certificate, certify};
 pub use super::penalties::Penalties;
@@ -77,6 +78,10 @@ const FEW: usize = 100;
 const ROUNDS: usize = 12;
 /// Epochs of a focus that has the working set to itself, and of one among others.
 const EPOCHS: (usize, usize) = (2000, 3);
+/// Parts worked on side by side must bring the gap down to this share in so many sweeps, or they are pooled: columns of
+/// different parts are then so alike that each part keeps undoing what the others did.
+const ENOUGH: f64 = 0.25;
+const PATIENCE: usize = 3;
 /// Sweeps without a better gap after which rounding is all that is left.
 const STALLED: usize = 12;
 
@@ -89,6 +94,10 @@ pub struct Guide {
     at: usize,
     orders: Orders,
     width: usize,
+    /// How far a focus reaches now.
+    reach: Reach,
+    /// The gap some sweeps ago, to see whether it is worth going on like this.
+    gap_then: f64,
     /// Focus rounds since the last sweep and the arrival violation of the first of them.
     rounds: usize,
     first_arrival: f64,
@@ -128,6 +137,8 @@ impl Guide {
             at: 0,
             orders,
             width,
+            reach: plan.reach,
+            gap_then: f64::INFINITY,
             rounds: 0,
             first_arrival: 0.0,
             sweeps: 0,
@@ -167,6 +178,11 @@ impl Guide {
         self.width
     }
 
+    /// How far the next focus reaches: [`Reach::Pooled`] too where working on parts side by side got nowhere.
+    pub fn reach(&self) -> Reach {
+        self.reach
+    }
+
     /// All parts have been swept at one snapshot: what next?
     pub fn swept(&mut self, reports: &[SweepReport]) -> Verdict {
         if self.lambdas.is_empty() {
@@ -190,6 +206,12 @@ impl Guide {
             return self.next_penalty(converged, reports);
         }
         self.guard(objective);
+        if self.sweeps % PATIENCE == 0 {
+            if gap > ENOUGH * self.gap_then {
+                self.pool();
+            }
+            self.gap_then = gap;
+        }
         self.aim(reports)
     }
 
@@ -217,6 +239,7 @@ impl Guide {
         self.orders.lambda = lambda;
         self.sweeps = 0;
         self.last_objective = f64::INFINITY;
+        self.gap_then = f64::INFINITY;
         (self.best_gap, self.best_at) = (f64::INFINITY, 0);
         Verdict::Sweep
     }
@@ -230,10 +253,10 @@ impl Guide {
         }
     }
 
-    /// Steeper, then fewer at a time.
+    /// Steeper, then fewer at a time, then one task over all parts.
     fn narrow(&mut self) {
         if self.width == 1 {
-            return;
+            return self.pool();
         }
         let full = self.width as f64;
         if self.orders.sigma < full {
@@ -242,6 +265,11 @@ impl Guide {
             self.width /= 2;
             self.orders.sigma = self.width as f64;
         }
+    }
+
+    /// One task for the whole working set from now on.
+    fn pool(&mut self) {
+        (self.reach, self.width, self.orders.sigma) = (Reach::Pooled, 1, 1.0);
     }
 
     /// How many columns to work on and how exactly.
@@ -275,14 +303,14 @@ impl Guide {
     }
 
     fn focus(&mut self) -> Verdict {
-        self.orders.max_epochs = if self.plan.reach == Reach::Pooled { EPOCHS.0 } else { EPOCHS.1 };
+        self.orders.max_epochs = if self.reach == Reach::Pooled { EPOCHS.0 } else { EPOCHS.1 };
         Verdict::Focus { size: self.size, width: self.width }
     }
 
     /// A focus round is over: what next?
     pub fn focused(&mut self, reports: &[FocusReport]) -> Verdict {
         self.rounds += 1;
-        if self.plan.reach == Reach::Pooled {
+        if self.reach == Reach::Pooled {
             return Verdict::Sweep;
         }
         let arrival = reports.iter().map(|r| r.arrival).fold(0.0, f64::max);

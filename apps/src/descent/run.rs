@@ -61,8 +61,8 @@ pub(crate) fn solve<D: Descent + Unpin + 'static>(
         Penalties::DownTo(_, n) => *n,
     };
     let (sender, solutions) = mpsc::channel();
-    let (reach, goal) = (plan.reach, (plan.tolerance, n_penalties));
-    let conductor = Conductor::new(Guide::new(plan), layout.clone(), reach, goal, sender);
+    let goal = (plan.tolerance, n_penalties);
+    let conductor = Conductor::new(Guide::new(plan), layout.clone(), goal, sender);
     let priority = Priority::new(n_columns.len(), conductor);
     let schedule: Box<dyn Schedule> = match interference {
         Some(interference) => Box::new(Dependency::new(priority, interference, RHO)),
