@@ -4,5 +4,5 @@ mod actor;
 mod deploy;
 mod life;
 
-pub(crate) use deploy::{Deployment, launch};
+pub(crate) use deploy::launch;
 pub use life::{Breather, Lifeline};

@@ -160,6 +160,27 @@ fn a_stop_before_the_first_step_ends_the_run_at_once() {
 }
 
 #[actix::test]
+async fn a_run_that_is_dropped_stops_and_its_handle_works_until_then() {
+    let (alive, over) = std::sync::mpsc::channel::<()>();
+    let job = Job::new("dropped").table(sums()).schedule(Fixed::new(4, u64::MAX)).consistency(Consistency::Ssp(1));
+    let alive = std::sync::Mutex::new(alive);
+    let run = job.start(move |_| {
+        let alive = alive.lock().unwrap().clone();
+        Does(move |step| {
+            let _ = &alive;
+            summing(step)
+        })
+    });
+    let run = run.unwrap();
+    let handle = run.handle();
+    assert!(handle.model().await.is_ok());
+    drop(run);
+    while handle.model().await.is_ok() {}
+    assert!(over.recv().is_err(), "the app and what made it are gone");
+    handle.stop(); // nobody hears it any more
+}
+
+#[actix::test]
 async fn tables_can_be_read_while_the_run_goes_on_but_not_after_it() {
     let job = Job::new("read").table(sums()).schedule(Fixed::new(4, u64::MAX)).local(2);
     let job = job.table(Table::dense("mine", 4, 1).leased_by_part(&[0, 1, 2, 3]));
