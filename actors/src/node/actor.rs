@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix::prelude::*;
+use actix_rt::{Arbiter, ArbiterHandle, System};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
@@ -19,7 +20,8 @@ use crate::table::Table;
 use crate::worker::Renew;
 
 /// Makes the app of a worker on an arbiter, and says so once it is made: a panic on the way drops the sender.
-pub(super) type MakeApp = Box<dyn Fn(WorkerId, &ArbiterHandle, oneshot::Sender<()>) -> Recipient<Step> + Send>;
+pub(super) type MakeApp =
+    Box<dyn Fn(WorkerId, &ArbiterHandle, oneshot::Sender<()>) -> Recipient<Step> + Send>;
 
 /// The end of a run, for whoever awaits it.
 pub(super) type Outcome = Result<Trained, RunError>;

@@ -5,4 +5,5 @@ mod deploy;
 mod life;
 
 pub(crate) use deploy::launch;
-pub use life::{Breather, Lifeline};
+pub(crate) use life::Breather;
+pub use life::Lifeline;
