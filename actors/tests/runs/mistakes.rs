@@ -96,6 +96,14 @@ fn a_row_to_read_that_the_table_does_not_have_ends_the_run() {
 }
 
 #[test]
+fn an_app_that_panics_when_asked_what_it_reads_ends_the_run() {
+    let table = Table::dense("few", 3, 1).reading(|part| [vec![0], vec![2]][part.index()].clone());
+    let job = Job::new("p").table(table).schedule(Fixed::new(3, 1)).local(2);
+    let why = failure(job, |step| step.done(0.0));
+    assert_eq!(why, "the app panicked when asked which rows of few part 2 reads");
+}
+
+#[test]
 fn an_update_of_the_wrong_type_is_the_apps_mistake_and_no_shard_dies_of_it() {
     let job = Job::new("p").table(sums()).schedule(Fixed::new(1, 1));
     let why = failure(job, |mut step| {
