@@ -53,13 +53,13 @@ pub enum RunError {
 pub struct Trained {
     /// The tables at the end.
     pub model: Model,
-    /// Whether it was stopped before the schedule was done.
+    /// Whether it was stopped while the schedule had work left.
     pub stopped: bool,
     /// The clocks that everyone finished.
     pub clocks: Clock,
     /// Training time in seconds, evaluation not counted.
     pub seconds: f64,
-    /// The passes and evaluations, in order.
+    /// The passes and evaluations, in order: about 100 bytes each, kept until the run ends.
     pub history: Vec<Progress>,
     /// What each worker did.
     pub workers: Vec<WorkerRecord>,
@@ -192,11 +192,7 @@ pub struct Run {
 impl Run {
     /// A handle that outlives the borrow of the run, to stop it or to read its tables from elsewhere.
     pub fn handle(&self) -> Handle {
-        Handle {
-            stop: self.leash.0.clone(),
-            shards: self.shards.clone(),
-            tables: Arc::clone(&self.tables),
-        }
+        Handle { stop: self.leash.0.clone(), shards: self.shards.clone(), tables: Arc::clone(&self.tables) }
     }
 
     /// Blocks the calling thread until the run ends. Not for async code: await the run there.
