@@ -38,6 +38,12 @@ pub struct Step {
     pub(crate) batches: Vec<RowBatch>,
 }
 
+impl std::fmt::Debug for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "step of {:?} at clock {}", self.task, self.clock)
+    }
+}
+
 /// What a step gives back.
 #[derive(Debug)]
 pub struct Outcome {

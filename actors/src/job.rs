@@ -14,7 +14,7 @@ use crate::id::WorkerId;
 use crate::message::{Snap, Stop};
 use crate::model::{Model, gather};
 use crate::monitor::{Event, Progress, Watcher};
-use crate::node::{self, Deployment};
+use crate::node;
 use crate::scheduler::WorkerRecord;
 use crate::scheduler::policy::{Fixed, Schedule};
 use crate::table::Table;
@@ -53,13 +53,13 @@ pub enum RunError {
 pub struct Trained {
     /// The tables at the end.
     pub model: Model,
-    /// Whether it was stopped before the schedule was done.
+    /// Whether it was stopped while the schedule had work left.
     pub stopped: bool,
     /// The clocks that everyone finished.
     pub clocks: Clock,
     /// Training time in seconds, evaluation not counted.
     pub seconds: f64,
-    /// The passes and evaluations, in order.
+    /// The passes and evaluations, in order: about 100 bytes each, kept until the run ends.
     pub history: Vec<Progress>,
     /// What each worker did.
     pub workers: Vec<WorkerRecord>,
@@ -124,7 +124,8 @@ impl Job {
         self
     }
 
-    /// Tells `watcher` how the run goes, on the monitor's thread.
+    /// Tells `watcher` how the run goes, on a thread that all watchers share. The run ends once the last event has
+    /// been told; a watcher that panics is told nothing more.
     pub fn watch(mut self, watcher: impl FnMut(&Event) + Send + 'static) -> Self {
         self.watchers.push(Box::new(watcher));
         self
@@ -145,7 +146,7 @@ impl Job {
         let tables = Arc::new(self.tables.clone());
         let (done, outcome) = oneshot::channel();
         let deployment = node::launch(self, make, done)?;
-        Ok(Run { deployment, tables, outcome })
+        Ok(Run { leash: Leash(deployment.scheduler), shards: deployment.shards, tables, outcome })
     }
 
     /// Starts the actors and waits for the end of the run.
@@ -177,8 +178,13 @@ impl Job {
 }
 
 /// A run under way: await it for its end.
+///
+/// Dropping it stops the run at a clock, as [`Handle::stop`] does, and does not wait: the actors wind down by
+/// themselves, and a [`Handle`] can read the tables until they are gone.
+#[must_use = "dropping a run stops it: await it, or `wait` for it"]
 pub struct Run {
-    deployment: Deployment,
+    leash: Leash,
+    shards: Vec<Recipient<Snap>>,
     tables: Arc<Vec<Table>>,
     outcome: oneshot::Receiver<Result<Trained, RunError>>,
 }
@@ -186,11 +192,7 @@ pub struct Run {
 impl Run {
     /// A handle that outlives the borrow of the run, to stop it or to read its tables from elsewhere.
     pub fn handle(&self) -> Handle {
-        Handle {
-            stop: self.deployment.scheduler.clone(),
-            shards: self.deployment.shards.clone(),
-            tables: Arc::clone(&self.tables),
-        }
+        Handle { stop: self.leash.0.clone(), shards: self.shards.clone(), tables: Arc::clone(&self.tables) }
     }
 
     /// Blocks the calling thread until the run ends. Not for async code: await the run there.
@@ -208,6 +210,15 @@ impl Future for Run {
     fn poll(mut self: Pin<&mut Self>, poller: &mut Poller<'_>) -> Poll<Self::Output> {
         let outcome = Pin::new(&mut self.outcome).poll(poller);
         outcome.map(|outcome| outcome.unwrap_or_else(|_| Err(RunError::Died("the node".to_owned()))))
+    }
+}
+
+/// Stops the run when it is dropped; a run that is over does not hear it.
+struct Leash(Recipient<Stop>);
+
+impl Drop for Leash {
+    fn drop(&mut self) {
+        self.0.do_send(Stop);
     }
 }
 

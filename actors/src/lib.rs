@@ -48,8 +48,11 @@
 //! # Ok::<(), slackline::RunError>(())
 //! ```
 //!
+//! A [`Job`] puts these together and starts a [`Run`]; its [`Handle`] stops it or reads its tables while it goes on, and
+//! its end is a [`Trained`] model or a [`RunError`].
+//!
 //! Modules in reading order: [`app`] (what you write), [`table`], [`clock`], [`message`] (the arrows above),
-//! [`scheduler`], [`worker`], [`shard`], [`job`].
+//! [`scheduler`] and its schedules in [`scheduler::policy`], [`worker`], [`shard`], [`job`].
 
 pub mod app;
 pub mod bridge;
@@ -76,7 +79,7 @@ pub use job::{Handle, Job, Run, RunError, Trained};
 pub use message::{Findings, Phase, Task};
 pub use model::Model;
 pub use monitor::{Event, Progress};
-pub use node::{Breather, Lifeline};
+pub use node::Lifeline;
 pub use scheduler::PriorityQueue;
 pub use scheduler::policy::{Mark, Next, Schedule};
 pub use table::{Block, Rule, Table, UpdateRule};
@@ -85,10 +88,12 @@ pub use view::{Delta, View};
 
 /// What an app needs, in one line: `use slackline::prelude::*;`.
 pub mod prelude {
-    pub use crate::scheduler::policy::{Evaluated, Fixed, Priority, Rotation, Shuffled};
+    pub use crate::scheduler::policy::{
+        Dependency, Evaluated, Fixed, Guide, Priority, Rotation, Shuffled, Verdict,
+    };
     pub use crate::{
         Clock, Consistency, Findings, Job, Mark, Model, Next, Outcome, PartId, Phase, Rule, Schedule, Step,
-        Table, Task, WorkerId,
+        Table, Task, VariableId, WorkerId,
     };
 }
 

@@ -219,7 +219,11 @@ impl Table {
         self.cut()
     }
 
-    /// Reads only these rows in a step on a part, ascending or not; all rows otherwise.
+    /// Reads only these rows in a step on a part, in any order; all rows otherwise.
+    ///
+    /// Each worker asks once for each part that it gets. Dense rows that lie each in one page are then read and
+    /// updated one by one instead of page by page, and never cached: [`View::gathered`](crate::View::gathered) has
+    /// them one after the other. A row that the table does not have, or a panic in `rows`, ends the run by name.
     #[must_use]
     pub fn reading(mut self, rows: impl Fn(PartId) -> Vec<u32> + Send + Sync + 'static) -> Self {
         self.reads = Reads::Rows(Arc::new(rows));

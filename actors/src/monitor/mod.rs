@@ -1,6 +1,12 @@
 //! The monitor: everything worth telling about a run passes through one actor to whoever watches.
+//!
+//! It has a thread of its own wherever somebody watches, so that a slow watcher holds up nobody but the end of the run,
+//! which waits until the last event has been told.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use actix::prelude::*;
+use tokio::sync::oneshot;
 
 use crate::clock::Clock;
 use crate::node::Lifeline;
@@ -28,8 +34,13 @@ pub struct Progress {
     pub mark: Mark,
 }
 
-/// One who watches a run. It is called on the monitor's thread: keep it short.
+/// One who watches a run; called on the monitor's thread. One that panics is told nothing more, and the run goes on.
 pub type Watcher = Box<dyn FnMut(&Event) + Send>;
+
+/// Node → monitor: drops what it carries once every event before it has been told.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Drain(pub(crate) oneshot::Sender<()>);
 
 /// An actor that passes events on.
 pub struct Monitor {
@@ -51,6 +62,19 @@ impl Actor for Monitor {
 impl Handler<Event> for Monitor {
     type Result = ();
     fn handle(&mut self, event: Event, _: &mut Self::Context) {
-        self.watchers.iter_mut().for_each(|watcher| watcher(&event));
+        self.watchers.retain_mut(|watcher| {
+            let told = catch_unwind(AssertUnwindSafe(|| watcher(&event)));
+            if told.is_err() {
+                tracing::error!("a watcher of the run panicked; it is told nothing more");
+            }
+            told.is_ok()
+        });
+    }
+}
+
+impl Handler<Drain> for Monitor {
+    type Result = ();
+    fn handle(&mut self, Drain(drained): Drain, _: &mut Self::Context) {
+        drop(drained);
     }
 }

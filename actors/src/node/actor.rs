@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix::prelude::*;
+use actix_rt::{Arbiter, ArbiterHandle, System};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 
@@ -13,12 +14,14 @@ use crate::id::WorkerId;
 use crate::job::{RunError, Trained};
 use crate::message::Snap;
 use crate::model::gather;
+use crate::monitor::Drain;
 use crate::scheduler::Finished;
 use crate::table::Table;
 use crate::worker::Renew;
 
-/// Makes the app of a worker on an arbiter.
-pub(super) type MakeApp = Box<dyn Fn(WorkerId, &ArbiterHandle) -> Recipient<Step> + Send>;
+/// Makes the app of a worker on an arbiter, and says so once it is made: a panic on the way drops the sender.
+pub(super) type MakeApp =
+    Box<dyn Fn(WorkerId, &ArbiterHandle, oneshot::Sender<()>) -> Recipient<Step> + Send>;
 
 /// The end of a run, for whoever awaits it.
 pub(super) type Outcome = Result<Trained, RunError>;
@@ -27,6 +30,7 @@ pub(super) type Outcome = Result<Trained, RunError>;
 pub(super) struct Node {
     pub(super) make: MakeApp,
     pub(super) shards: Vec<Recipient<Snap>>,
+    pub(super) monitor: Recipient<Drain>,
     pub(super) tables: Arc<Vec<Table>>,
     /// The arbiters of everything but the apps, the node's own first.
     pub(super) arbiters: Vec<Arbiter>,
@@ -40,14 +44,18 @@ pub(super) struct Node {
 }
 
 impl Node {
-    /// Stops all threads, waits for them on a thread that is none of them, and hands the outcome over.
+    /// Waits until those who watch know everything, stops all threads, waits for them on a thread that is none of
+    /// them, and hands the outcome over.
     fn close(&mut self, outcome: Outcome) {
         let Some(done) = self.done.take() else { return };
         self.closing.store(true, Ordering::Release);
         let mut arbiters: Vec<Arbiter> = std::mem::take(&mut self.apps).into_values().collect();
         arbiters.extend(self.arbiters.drain(..).rev());
         let system = self.own_system.then(System::current);
+        let (told, all_told) = oneshot::channel();
+        self.monitor.do_send(Drain(told));
         let reap = move || {
+            all_told.blocking_recv().ok(); // an error either way: the monitor drops the sender, or has died
             for arbiter in arbiters {
                 arbiter.stop();
                 if arbiter.join().is_err() {
@@ -78,10 +86,18 @@ impl Actor for Node {
 }
 
 impl Handler<Renew> for Node {
-    type Result = Option<Recipient<Step>>;
+    type Result = ResponseActFuture<Self, Option<Recipient<Step>>>;
     fn handle(&mut self, Renew(worker): Renew, _: &mut Self::Context) -> Self::Result {
         let arbiter = self.apps.entry(worker).or_insert_with(Arbiter::new);
-        Some((self.make)(worker, &arbiter.handle()))
+        let (maker, made) = oneshot::channel();
+        let app = (self.make)(worker, &arbiter.handle(), maker);
+        Box::pin(made.into_actor(self).map(move |made, node, _| {
+            if made.is_err() {
+                let why = format!("the app of worker {worker} could not be made: making it panicked");
+                node.close(Err(RunError::Failed(why)));
+            }
+            made.ok().map(|()| app)
+        }))
     }
 }
 

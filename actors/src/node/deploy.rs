@@ -1,14 +1,16 @@
 //! Starting a run: actors first, then the routes between them, then work.
 //!
-//! The node, the scheduler, the monitor and the workers share one thread (they only pass messages), and each app has
-//! a thread of its own. Shards have threads of their own as far as there are cores for them; otherwise they sit with
-//! the first lot: passing a message to another thread costs about as much as folding 100 KiB (`benches/ring.rs`).
+//! The node, the scheduler and the workers share one thread (they only pass messages), and each app has a thread of
+//! its own; so has the monitor if somebody watches. Shards have threads of their own as far as there are cores for
+//! them; otherwise they sit with the first lot: passing a message to another thread costs about as much as folding
+//! 100 KiB (`benches/ring.rs`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use actix::prelude::*;
+use actix_rt::{Arbiter, System};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
@@ -19,7 +21,7 @@ use crate::bridge::encoded;
 use crate::id::{ShardId, WorkerId};
 use crate::job::{Job, RunError};
 use crate::message::{Snap, Stop};
-use crate::monitor::Monitor;
+use crate::monitor::{Monitor, Watcher};
 use crate::placement::Placement;
 use crate::scheduler::{Dispatch, Meet, Scheduler};
 use crate::shard::{Introduce, Shard, Store, ToWorker};
@@ -93,15 +95,21 @@ fn setup<A: App>(
     let setting =
         Setting { tables: Arc::clone(&tables), placement, consistency: job.consistency, seed: job.seed };
 
-    let monitor = Monitor::new(job.watchers, care.lifeline("the monitor".to_owned())).start();
     let shards = start_shards(&mut care, &setting, spare);
+    let monitor = start_monitor(&mut care, job.watchers);
     let make = Arc::new(make);
     let node = Node {
-        make: Box::new(move |worker, arbiter| {
+        make: Box::new(move |worker, arbiter, made| {
             let make = Arc::clone(&make);
-            A::start_in_arbiter(arbiter, move |_| make(worker)).recipient()
+            let make = move |_: &mut Context<A>| {
+                let app = make(worker);
+                made.send(()).ok(); // nobody waits: the run is over
+                app
+            };
+            A::start_in_arbiter(arbiter, make).recipient()
         }),
         shards: shards.iter().map(|shard| shard.clone().recipient()).collect(),
+        monitor: monitor.clone().recipient(),
         tables,
         arbiters: std::mem::take(&mut care.arbiters),
         apps: HashMap::new(),
@@ -119,6 +127,18 @@ fn setup<A: App>(
     join_ring(&ring, &care, &setting, job.n_workers);
     tracing::debug!(job = job.name, workers = job.n_workers, "started");
     Deployment { scheduler: scheduler.recipient(), shards: shards.into_iter().map(Addr::recipient).collect() }
+}
+
+/// With nobody to tell, the monitor needs no thread.
+fn start_monitor(care: &mut Care, watchers: Vec<Watcher>) -> Addr<Monitor> {
+    let lifeline = care.lifeline("the monitor".to_owned());
+    if watchers.is_empty() {
+        return Monitor::new(watchers, lifeline).start();
+    }
+    let arbiter = Arbiter::new();
+    let monitor = Monitor::start_in_arbiter(&arbiter.handle(), |_| Monitor::new(watchers, lifeline));
+    care.arbiters.push(arbiter);
+    monitor
 }
 
 fn start_shards(care: &mut Care, setting: &Setting, spare_cores: usize) -> Vec<Addr<Shard>> {

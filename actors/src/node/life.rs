@@ -11,13 +11,13 @@ const MESSAGES_IN_A_ROW: u32 = 32;
 
 /// Makes an actor yield: actix drains a mailbox without a budget, so a busy actor starves every other on its thread.
 #[derive(Debug, Default)]
-pub struct Breather {
+pub(crate) struct Breather {
     handled: u32,
 }
 
 impl Breather {
     /// Counts a message; every few of them the actor waits for one turn of its thread.
-    pub fn breathe<A: Actor<Context = Context<A>>>(&mut self, ctx: &mut Context<A>) {
+    pub(crate) fn breathe<A: Actor<Context = Context<A>>>(&mut self, ctx: &mut Context<A>) {
         self.handled += 1;
         if self.handled >= MESSAGES_IN_A_ROW {
             self.handled = 0;

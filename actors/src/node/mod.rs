@@ -4,5 +4,6 @@ mod actor;
 mod deploy;
 mod life;
 
-pub(crate) use deploy::{Deployment, launch};
-pub use life::{Breather, Lifeline};
+pub(crate) use deploy::launch;
+pub(crate) use life::Breather;
+pub use life::Lifeline;

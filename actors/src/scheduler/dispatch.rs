@@ -32,7 +32,7 @@ pub enum Order {
 /// How a run ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// It was told to stop before the schedule was done.
+    /// It was told to stop while the schedule had work left.
     pub stopped: bool,
     /// It could not go on, and why.
     pub failed: Option<String>,
@@ -122,8 +122,7 @@ impl Dispatch {
 
     /// Ends the run at a clock.
     pub fn stop(&mut self) -> Vec<Order> {
-        self.ending.stopped = true;
-        self.schedule.wind_down();
+        self.ending.stopped |= self.schedule.wind_down();
         self.go_on(None)
     }
 

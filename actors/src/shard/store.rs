@@ -41,7 +41,8 @@ pub struct Store {
     held: BTreeMap<(Clock, WorkerId), Vec<Held>>,
     /// Pulls that cannot be answered yet, in order of arrival.
     parked: Vec<Pull>,
-    /// Under `essp`: who reads a page.
+    /// Under `essp`: who has read a page. A reader stays one until the run ends, since any part may come back to any
+    /// worker: with many parts of few rows each, `ssp` sends less.
     readers: BTreeMap<PageKey, BTreeSet<WorkerId>>,
     /// Pages changed since the last advance.
     changed: BTreeSet<PageKey>,

@@ -35,7 +35,8 @@ pub struct Routes {
     pub renew: Recipient<Renew>,
 }
 
-/// Worker → node: the app died; make it anew.
+/// Worker → node: make this worker's app, at first or since it died. Answered with `None` when it cannot be made: the
+/// run is then over.
 #[derive(Message)]
 #[rtype(result = "Option<Recipient<Step>>")]
 pub struct Renew(pub WorkerId);

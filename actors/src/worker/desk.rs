@@ -6,6 +6,7 @@
 mod needs;
 mod refusal;
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::app::{Outcome, Step};
 use crate::clock::{Clock, Consistency};
 use crate::gathered::{self, ReadRows};
 use crate::id::{PageKey, PartId, ShardId, TableId, WorkerId};
-use crate::message::{Applied, Assign, Failure, Findings, Lease, Pull, Push, Report, RowBatch, Rows};
+use crate::message::{Applied, Assign, Failure, Lease, Pull, Push, Report, RowBatch, Rows};
 use crate::placement::Placement;
 use crate::table::{Table, Usage};
 use crate::view::ReadPage;
@@ -39,12 +40,6 @@ pub enum Action {
 #[derive(Debug)]
 pub struct Prepared(pub Step);
 
-impl std::fmt::Debug for Step {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "step of {:?} at clock {}", self.task, self.clock)
-    }
-}
-
 /// The work on one worker's desk.
 pub struct Desk {
     worker: WorkerId,
@@ -60,7 +55,8 @@ pub struct Desk {
     computing: Option<Computing>,
     /// Computed, updates not yet acknowledged by all shards, in clock order.
     unacknowledged: VecDeque<Sent>,
-    /// The pages that a step on a part reads.
+    /// The pages that every step reads, and what steps on a part read besides.
+    whole: Arc<Vec<PageKey>>,
     reads: HashMap<PartId, Arc<Needs>>,
 }
 
@@ -119,6 +115,7 @@ impl Desk {
         let Setting { tables, placement, consistency, seed } = setting;
         Self {
             worker,
+            whole: needs::whole(&tables),
             tables,
             placement,
             consistency,
@@ -136,8 +133,8 @@ impl Desk {
     /// Takes a step on: pulls what it needs and the cache does not have.
     pub fn assign(&mut self, assign: Assign) -> Vec<Action> {
         self.tickets += 1;
-        let is_new = !self.reads.contains_key(&assign.task.part);
-        let refused = refusal::refusal(&self.tables, &assign.task, is_new);
+        let reads = self.learn_reads(assign.task.part);
+        let refused = reads.err().or_else(|| refusal::refusal(&self.tables, &assign.task));
         self.waiting.push_back(Gathering {
             assign,
             ticket: self.tickets,
@@ -190,7 +187,7 @@ impl Desk {
                 let cut =
                     |batch: RowBatch| gathered::cut(&self.tables[batch.table.index()], batch, self.placement);
                 let rows = batches.into_iter().flat_map(cut).collect();
-                (checked(result, &assign), Updates { pages: deltas, rows, returns: leases })
+                (refusal::checked(result, &assign), Updates { pages: deltas, rows, returns: leases })
             }
             None => (Err(self.panicked(&assign, leased)), Updates::default()),
         };
@@ -267,15 +264,21 @@ impl Desk {
             .any(|table| *table.usage() == Usage::Shared && !table.update_rule().is_known_to_workers())
     }
 
+    /// Asks the app once for each part what its steps read.
+    fn learn_reads(&mut self, part: PartId) -> Result<(), String> {
+        if let Entry::Vacant(unknown) = self.reads.entry(part) {
+            unknown.insert(Arc::new(Needs::of(part, &self.whole, &self.tables, self.placement)?));
+        }
+        Ok(())
+    }
+
     fn pull(&mut self, place: usize) -> Vec<Action> {
         let assign = &self.waiting[place].assign;
         let fresh = assign.task.fresh || self.consistency == Consistency::Async;
         let need = if fresh { assign.min } else { self.consistency.oldest(assign.clock) };
         let custom = self.reads_custom_rules();
         let [leases, copies] = needs::blocks(&assign.task, &self.tables);
-        let (tables, placement, part) = (&self.tables, self.placement, assign.task.part);
-        let needed = self.reads.entry(part).or_insert_with(|| Arc::new(Needs::of(part, tables, placement)));
-        let needed = Arc::clone(needed);
+        let (placement, needed) = (self.placement, Arc::clone(&self.reads[&assign.task.part]));
         let empty = Pull {
             worker: self.worker,
             ticket: self.waiting[place].ticket,
@@ -288,7 +291,7 @@ impl Desk {
             subscribe: matches!(self.consistency, Consistency::Essp(_)),
         };
         let mut pulls: BTreeMap<ShardId, Pull> = BTreeMap::new();
-        for (table, page) in needed.pages.iter().copied() {
+        for (table, page) in needed.whole.iter().chain(&needed.pages).copied() {
             let cached = if fresh || custom { None } else { self.cache.get(table, page, need) };
             match cached {
                 Some(cached) => drop(self.waiting[place].pages.insert((table, page), cached)),
@@ -384,16 +387,6 @@ impl Desk {
 /// The pull to a shard, begun if there is none.
 fn to<'a>(pulls: &'a mut BTreeMap<ShardId, Pull>, empty: &Pull, shard: ShardId) -> &'a mut Pull {
     pulls.entry(shard).or_insert_with(|| empty.clone())
-}
-
-/// A cost that is not finite ends the run.
-fn checked(result: Result<Findings, String>, assign: &Assign) -> Result<Findings, Failure> {
-    let findings = result.map_err(Failure::Fatal)?;
-    if findings.cost.is_finite() {
-        return Ok(findings);
-    }
-    let (cost, part, clock) = (findings.cost, assign.task.part, assign.clock);
-    Err(Failure::Fatal(format!("the objective of part {part} is {cost} at clock {clock}: the run diverged")))
 }
 
 #[cfg(test)]

@@ -79,8 +79,12 @@ fn an_evaluation_sees_the_whole_pass_before_it() {
     for consistency in CONSISTENCIES {
         let schedule = Evaluated::new(Fixed::new(4, 3), 1, 1, Box::new(|cost, _| (cost, Vec::new())));
         let trained = run_sums(Job::new("e").schedule(schedule).consistency(consistency).local(2)).unwrap();
-        let last = trained.history.last().unwrap();
-        assert_eq!((last.mark.objective, last.mark.epoch), (12.0, 3.0), "{consistency}");
+        let seen: Vec<_> = trained.history.iter().map(|p| (p.mark.epoch, p.mark.objective)).collect();
+        assert_eq!(
+            seen,
+            [(1.0, 4.0), (2.0, 8.0), (3.0, 12.0)],
+            "{consistency}: that pass and nothing after it"
+        );
     }
 }
 
@@ -157,6 +161,28 @@ fn a_stop_before_the_first_step_ends_the_run_at_once() {
     let run = run.unwrap();
     run.handle().stop();
     assert!(run.wait().unwrap().stopped);
+}
+
+#[actix::test]
+async fn a_run_that_is_dropped_stops_and_its_handle_works_until_then() {
+    let (alive, over) = std::sync::mpsc::channel::<()>();
+    let job =
+        Job::new("dropped").table(sums()).schedule(Fixed::new(4, u64::MAX)).consistency(Consistency::Ssp(1));
+    let alive = std::sync::Mutex::new(alive);
+    let run = job.start(move |_| {
+        let alive = alive.lock().unwrap().clone();
+        Does(move |step| {
+            let _ = &alive;
+            summing(step)
+        })
+    });
+    let run = run.unwrap();
+    let handle = run.handle();
+    assert!(handle.model().await.is_ok());
+    drop(run);
+    while handle.model().await.is_ok() {}
+    assert!(over.recv().is_err(), "the app and what made it are gone");
+    handle.stop(); // nobody hears it any more
 }
 
 #[actix::test]

@@ -76,7 +76,8 @@ fn a_cost_that_is_not_finite_ends_the_run() {
 fn an_app_that_cannot_be_made_ends_the_run() {
     let job = Job::new("p").schedule(Fixed::new(1, 1));
     let run = job.start(|_| -> Does<fn(Step) -> Outcome> { panic!("no data") });
-    assert!(run.unwrap().wait().unwrap_err().to_string().ends_with("for the 3rd time"));
+    let why = run.unwrap().wait().unwrap_err().to_string();
+    assert_eq!(why, "the app of worker 0 could not be made: making it panicked");
 }
 
 #[test]
@@ -92,6 +93,14 @@ fn a_row_to_read_that_the_table_does_not_have_ends_the_run() {
     let job = Job::new("p").table(table).schedule(Fixed::new(4, 1)).local(2);
     let why = failure(job, |step| step.done(0.0));
     assert_eq!(why, "part 3 reads row 3 of few, which has 3 rows");
+}
+
+#[test]
+fn an_app_that_panics_when_asked_what_it_reads_ends_the_run() {
+    let table = Table::dense("few", 3, 1).reading(|part| [vec![0], vec![2]][part.index()].clone());
+    let job = Job::new("p").table(table).schedule(Fixed::new(3, 1)).local(2);
+    let why = failure(job, |step| step.done(0.0));
+    assert_eq!(why, "the app panicked when asked which rows of few part 2 reads");
 }
 
 #[test]
@@ -127,8 +136,46 @@ fn a_job_that_cannot_run_is_refused_before_it_starts() {
 }
 
 #[test]
-fn a_watcher_that_panics_ends_the_run_by_name() {
+fn an_app_that_cannot_be_made_anew_ends_the_run() {
+    let made = AtomicU32::new(0);
+    let run = Job::new("p").schedule(Fixed::new(2, 1)).start(move |_| {
+        assert_eq!(made.fetch_add(1, Ordering::Relaxed), 0, "once only");
+        Does(|_: Step| -> Outcome { panic!("always") })
+    });
+    let why = run.unwrap().wait().unwrap_err().to_string();
+    assert_eq!(why, "the app of worker 0 could not be made: making it panicked");
+}
+
+#[test]
+fn a_watcher_that_panics_is_told_nothing_more_and_the_run_goes_on() {
+    let (told, events) = std::sync::mpsc::channel();
     let job = Job::new("p").table(sums()).schedule(Fixed::new(2, 100)).watch(|_| panic!("too much to see"));
-    let why = failure(job, summing);
-    assert!(why.starts_with("the monitor died"), "{why}");
+    let job = job.watch(move |event| drop(told.send(event.clone())));
+    let trained = job.start(|_| Does(summing)).unwrap().wait().unwrap();
+    assert_eq!((trained.history.len(), events.iter().count()), (100, 100));
+}
+
+#[test]
+fn a_slow_watcher_is_told_everything_before_the_run_ends() {
+    let (told, events) = std::sync::mpsc::channel();
+    let (go, wait) = std::sync::mpsc::channel::<()>();
+    let job = Job::new("slow").table(sums()).schedule(Fixed::new(2, 10)).watch(move |_| {
+        wait.recv().ok(); // until somebody has seen that the run goes on without it
+        told.send(()).expect("the test listens");
+    });
+    let steps = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&steps);
+    let run = job.start(move |_| {
+        let counter = Arc::clone(&counter);
+        Does(move |step| {
+            counter.fetch_add(1, Ordering::Relaxed);
+            summing(step)
+        })
+    });
+    while steps.load(Ordering::Relaxed) < 20 {
+        std::thread::yield_now();
+    }
+    drop(go);
+    run.unwrap().wait().unwrap();
+    assert_eq!(events.try_iter().count(), 10);
 }

@@ -1,6 +1,28 @@
 //! How much two columns interfere: the correlation that the dependency schedule bounds.
 
+use std::sync::Arc;
+
+use slackline::VariableId;
+
 use super::columns::{Column, Columns};
+use super::run::Interference;
+use super::words::Layout;
+
+/// How much the variables of a problem of `n_parts` parts interfere, for the dependency schedule; `columns` gives those
+/// of a part.
+pub(crate) fn interference<P: Send + Sync + 'static>(
+    problem: &Arc<P>,
+    n_parts: usize,
+    columns: fn(&P, usize) -> &Columns,
+    centred: bool,
+) -> Interference {
+    let layout = Layout::new((0..n_parts).map(|part| columns(problem, part).n_columns()));
+    let problem = Arc::clone(problem);
+    Box::new(move |a: VariableId, b: VariableId| {
+        let ((part_a, a), (part_b, b)) = (layout.column(a), layout.column(b));
+        correlation((columns(&problem, part_a), a), (columns(&problem, part_b), b), centred)
+    })
+}
 
 /// |correlation| of two columns over the same rows; about their means when `centred`. 0 where one does not vary.
 pub fn correlation(a: (&Columns, u32), b: (&Columns, u32), centred: bool) -> f64 {

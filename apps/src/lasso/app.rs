@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value};
-use slackline::{Consistency, VariableId};
+use slackline::Consistency;
 
 use super::params::{OPTIONS, Params, Penalty};
 use super::solver::{Problem, Worker};
@@ -14,10 +14,9 @@ use crate::catalog::{App, Array, OptionSpec, Request, Trained, Watch};
 use crate::data::{IndexBase, Samples, npy};
 use crate::descent::columns::split;
 use crate::descent::guide::{Plan, Reach};
-use crate::descent::interference::correlation;
+use crate::descent::interference::interference;
 use crate::descent::path;
-use crate::descent::run::{Interference, Solved, Task, solve};
-use crate::descent::words::Layout;
+use crate::descent::run::{Solved, Task, solve};
 use crate::{Error, run, samples};
 
 /// `slackline train lasso`.
@@ -61,7 +60,8 @@ impl App for Lasso {
             watch,
             plan: plan(&params, schedule, request.workers),
             consistency,
-            interference: (schedule == "dependency").then(|| interference(&problem, params.intercept)),
+            interference: (schedule == "dependency")
+                .then(|| interference(&problem, problem.n_parts(), Problem::columns, params.intercept)),
         };
         let workers_problem = Arc::clone(&problem);
         let solved = solve(task, move || Worker::new(Arc::clone(&workers_problem)))?;
@@ -99,15 +99,6 @@ fn plan(params: &Params, schedule: &str, workers: usize) -> Plan {
         max_sweeps: params.max_sweeps,
         reach,
     }
-}
-
-fn interference(problem: &Arc<Problem>, centred: bool) -> Interference {
-    let layout = Layout::new((0..problem.n_parts()).map(|part| problem.columns(part).n_columns()));
-    let problem = Arc::clone(problem);
-    Box::new(move |a: VariableId, b: VariableId| {
-        let ((part_a, a), (part_b, b)) = (layout.column(a), layout.column(b));
-        correlation((problem.columns(part_a), a), (problem.columns(part_b), b), centred)
-    })
 }
 
 /// What is known beside the solution.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use slackline::{Consistency, VariableId};
+use slackline::Consistency;
 
 use super::app::{Fitted, Problem};
 use super::solver::{self, Worker};
@@ -11,10 +11,9 @@ use crate::Error;
 use crate::data::Samples;
 use crate::descent::columns::split;
 use crate::descent::guide::{Penalties, Plan, Reach};
-use crate::descent::interference::correlation;
+use crate::descent::interference::interference;
 use crate::descent::path;
-use crate::descent::run::{Interference, Task, solve};
-use crate::descent::words::Layout;
+use crate::descent::run::{Task, solve};
 use crate::run::{self, refuse};
 
 /// The schedules, the app's own first.
@@ -44,7 +43,8 @@ pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
         max_sweeps: params.max_sweeps,
         reach: if schedule == "dependency" { Reach::Parts(request.workers) } else { Reach::Pooled },
     };
-    let interference = (schedule == "dependency").then(|| interference(&problem, params.intercept));
+    let interference = (schedule == "dependency")
+        .then(|| interference(&problem, problem.n_parts(), solver::Problem::columns, params.intercept));
     let prepared = begun.elapsed().as_secs_f64();
     let task = Task { name: "logistic", request, watch, plan, consistency, interference };
     let workers_problem = Arc::clone(&problem);
@@ -68,13 +68,4 @@ pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
         common: run::common(consistency, schedule),
     };
     Ok((fitted, prepared))
-}
-
-fn interference(problem: &Arc<solver::Problem>, centred: bool) -> Interference {
-    let layout = Layout::new((0..problem.n_parts()).map(|part| problem.columns(part).n_columns()));
-    let problem = Arc::clone(problem);
-    Box::new(move |a: VariableId, b: VariableId| {
-        let ((part_a, a), (part_b, b)) = (layout.column(a), layout.column(b));
-        correlation((problem.columns(part_a), a), (problem.columns(part_b), b), centred)
-    })
 }

@@ -129,6 +129,14 @@ fn stop_lets_steps_in_flight_finish_and_hands_out_no_more() {
 }
 
 #[test]
+fn a_stop_that_leaves_out_no_work_does_not_count() {
+    let mut dispatch = Dispatch::new(Consistency::Ssp(1), Box::new(Fixed::new(1, 1)), 1);
+    dispatch.join(WorkerId(0));
+    assert_eq!(dispatch.stop(), [], "its last task is in flight");
+    assert_eq!(ending(&dispatch.report(report(0, 0))), Some(Ending { stopped: false, failed: None }));
+}
+
+#[test]
 fn stop_before_the_workers_have_joined_ends_the_run_when_they_have() {
     let mut dispatch = Dispatch::new(Consistency::Ssp(1), Box::new(Fixed::new(9, 9)), 1);
     assert_eq!(dispatch.stop(), []);
@@ -146,7 +154,9 @@ impl Schedule for Toy {
         Some(Mark { objective: f64::NAN, ..Mark::default() })
     }
     fn put_back(&mut self, _: Task) {}
-    fn wind_down(&mut self) {}
+    fn wind_down(&mut self) -> bool {
+        true
+    }
 }
 
 #[test]

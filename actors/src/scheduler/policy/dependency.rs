@@ -131,7 +131,7 @@ impl<S: Schedule, I: Interference> Schedule for Dependency<S, I> {
         }
     }
 
-    fn wind_down(&mut self) {
-        self.inner.wind_down();
+    fn wind_down(&mut self) -> bool {
+        self.inner.wind_down()
     }
 }

@@ -97,9 +97,11 @@ impl Passes {
         self.left.push_front(task);
     }
 
-    fn wind_down(&mut self) {
+    fn wind_down(&mut self) -> bool {
+        let leaves_out = !self.left.is_empty() || self.begun < self.passes;
         self.left.clear();
         self.passes = self.begun;
+        leaves_out
     }
 }
 
@@ -115,8 +117,11 @@ macro_rules! pass_schedule {
             fn put_back(&mut self, task: Task) {
                 self.0.put_back(task);
             }
-            fn wind_down(&mut self) {
-                self.0.wind_down();
+            fn wind_down(&mut self) -> bool {
+                self.0.wind_down()
+            }
+            fn pass_of(&self, task: &Task) -> Option<u64> {
+                Some(task.orders[0] as u64)
             }
         }
     };

@@ -46,9 +46,15 @@ pub struct Mark {
 
 /// Decides who does what.
 ///
-/// It is asked by one scheduler, which keeps the clocks and the gate: a schedule need not think of staleness. It must
-/// not hand out two tasks that share a part or a block while the first is in flight, and when it says
-/// [`Next::Wait`] some task must be in flight, or the run stops as stuck.
+/// It is asked by one scheduler, which keeps the clocks and the gate: a schedule need not think of staleness. It
+/// promises in return:
+///
+/// * Two tasks that share a part (those in [`Task::with`] count) or a block are never in flight at the same time.
+/// * When it says [`Next::Wait`] some task is in flight; otherwise the run ends as stuck.
+/// * A task in flight comes back once, by [`Schedule::finished`] or by [`Schedule::put_back`], in any order.
+/// * Having said [`Next::Done`] it goes on saying so; after [`Schedule::wind_down`] it soon does.
+/// * It answers at once (it runs in the scheduler's mailbox), and draws on nothing but what it was told: under `bsp`
+///   a run then repeats to the bit.
 pub trait Schedule: Send {
     /// What `worker` shall do next.
     fn next(&mut self, worker: WorkerId) -> Next;
@@ -59,8 +65,15 @@ pub trait Schedule: Send {
     /// Takes back a task that nobody finished, to hand it out again.
     fn put_back(&mut self, task: Task);
 
-    /// Ends the run at a clock: no new work but what measures the model as it stands.
-    fn wind_down(&mut self);
+    /// Ends the run at a clock: no new work but what measures the model as it stands. Returns whether that leaves
+    /// out work; tasks in flight are still finished.
+    fn wind_down(&mut self) -> bool;
+
+    /// The pass over the data, from 0, that a task belongs to, where the schedule goes in passes that may overlap:
+    /// [`Evaluated`] begins no pass while an evaluation of those before it is due.
+    fn pass_of(&self, _task: &Task) -> Option<u64> {
+        None
+    }
 }
 
 impl<S: Schedule + ?Sized> Schedule for Box<S> {
@@ -76,8 +89,12 @@ impl<S: Schedule + ?Sized> Schedule for Box<S> {
         (**self).put_back(task);
     }
 
-    fn wind_down(&mut self) {
-        (**self).wind_down();
+    fn wind_down(&mut self) -> bool {
+        (**self).wind_down()
+    }
+
+    fn pass_of(&self, task: &Task) -> Option<u64> {
+        (**self).pass_of(task)
     }
 }
 

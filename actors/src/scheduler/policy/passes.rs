@@ -11,7 +11,8 @@ pub type Measure = Box<dyn Fn(f64, &[f64]) -> (f64, Vec<(String, f64)>) + Send>;
 
 /// Another schedule, with an evaluation of every part after every few passes and at the end.
 ///
-/// Training drains before an evaluation begins, so it measures one model; its time does not count as training.
+/// Training drains before an evaluation begins, and the pass after it waits, so it measures the model just as the
+/// passes before it left it; its time does not count as training.
 pub struct Evaluated<S> {
     inner: S,
     n_parts: usize,
@@ -23,6 +24,8 @@ pub struct Evaluated<S> {
     due: Option<Mark>,
     /// Passes since the last evaluation.
     passes: u64,
+    /// The first pass that the next evaluation comes before.
+    until: u64,
     /// Whether the model changed since the last evaluation.
     changed: bool,
 }
@@ -36,10 +39,12 @@ enum Stage {
 impl<S: Schedule> Evaluated<S> {
     /// `inner`, evaluated on all `n_parts` parts after `every` passes.
     pub fn new(inner: S, n_parts: usize, every: u64, measure: Measure) -> Self {
+        let every = every.max(1);
         Self {
             inner,
             n_parts,
-            every: every.max(1),
+            every,
+            until: every,
             measure,
             stage: Stage::Training,
             in_flight: 0,
@@ -61,6 +66,10 @@ impl<S: Schedule> Evaluated<S> {
 
     fn train(&mut self, worker: WorkerId) -> Next {
         match self.inner.next(worker) {
+            Next::Task(task) if self.inner.pass_of(&task).is_some_and(|pass| pass >= self.until) => {
+                self.inner.put_back(task); // the evaluation that is due must not see any of it
+                Next::Wait
+            }
             Next::Task(task) => {
                 self.in_flight += 1;
                 self.changed = true;
@@ -117,6 +126,7 @@ impl<S: Schedule> Schedule for Evaluated<S> {
             self.due = Some(mark);
             self.passes += 1;
             if self.passes >= self.every {
+                self.until = self.until.saturating_add(self.every);
                 self.stage = Stage::Draining;
             }
         }
@@ -133,7 +143,7 @@ impl<S: Schedule> Schedule for Evaluated<S> {
         }
     }
 
-    fn wind_down(&mut self) {
-        self.inner.wind_down();
+    fn wind_down(&mut self) -> bool {
+        self.inner.wind_down()
     }
 }

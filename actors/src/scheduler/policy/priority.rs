@@ -187,7 +187,8 @@ impl<G: Guide> Schedule for Priority<G> {
         self.left.push_front(task);
     }
 
-    fn wind_down(&mut self) {
+    fn wind_down(&mut self) -> bool {
         self.guide.wind_down();
+        self.ended.is_none()
     }
 }

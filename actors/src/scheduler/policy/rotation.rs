@@ -113,7 +113,12 @@ impl Schedule for Rotation {
         self.n_in_flight -= 1;
     }
 
-    fn wind_down(&mut self) {
+    fn wind_down(&mut self) -> bool {
         self.ending = true;
+        self.visits.iter().any(|visits| *visits < self.passes)
+    }
+
+    fn pass_of(&self, task: &Task) -> Option<u64> {
+        Some(task.orders[0] as u64)
     }
 }

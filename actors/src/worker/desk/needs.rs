@@ -1,5 +1,6 @@
 //! What a step needs: pages and rows of shared tables, blocks of leased ones.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::gathered;
@@ -10,7 +11,9 @@ use crate::table::{LeasedBy, Reads, Table, Usage};
 
 /// What steps on a part read.
 pub(super) struct Needs {
-    /// Pages of the tables that are read by page.
+    /// Pages of the tables that every step reads whole: one list for all parts.
+    pub(super) whole: Arc<Vec<PageKey>>,
+    /// Pages of the other tables that are read by page.
     pub(super) pages: Vec<PageKey>,
     /// The rows of each table that is read by row.
     pub(super) rows: Vec<RowNeeds>,
@@ -25,27 +28,56 @@ pub(super) struct RowNeeds {
 }
 
 impl Needs {
-    /// Of steps on `part`.
-    pub(super) fn of(part: PartId, tables: &[Table], placement: Placement) -> Self {
-        let mut needs = Self { pages: Vec::new(), rows: Vec::new() };
-        let shared = tables.iter().enumerate().filter(|(_, table)| *table.usage() == Usage::Shared);
-        for (number, table) in shared {
-            let id = TableId::at(number);
-            let pages = match table.reads() {
-                Reads::All => (0..table.geometry().n_pages()).map(PageId::at).collect(),
-                Reads::Rows(rows) if table.is_read_by_row() => {
-                    let mut all = rows(part);
-                    all.sort_unstable();
-                    all.dedup();
-                    let by_shard = gathered::by_shard(table, id, &all, placement);
-                    needs.rows.push(RowNeeds { table: id, all: Arc::new(all), by_shard });
-                    continue;
-                }
-                Reads::Rows(rows) => table.geometry().covering(&rows(part)),
-            };
-            needs.pages.extend(pages.into_iter().map(|page| (id, page)));
+    /// Of steps on `part`; `whole` is [`whole`] of the same tables.
+    ///
+    /// # Errors
+    /// When the app names rows that there are not, or cannot say which.
+    pub(super) fn of(
+        part: PartId,
+        whole: &Arc<Vec<PageKey>>,
+        tables: &[Table],
+        placement: Placement,
+    ) -> Result<Self, String> {
+        let mut needs = Self { whole: Arc::clone(whole), pages: Vec::new(), rows: Vec::new() };
+        for (id, table) in shared(tables) {
+            let Some(mut rows) = rows_read(table, part)? else { continue };
+            if table.is_read_by_row() {
+                rows.sort_unstable();
+                rows.dedup();
+                let by_shard = gathered::by_shard(table, id, &rows, placement);
+                needs.rows.push(RowNeeds { table: id, all: Arc::new(rows), by_shard });
+            } else {
+                let pages = table.geometry().covering(&rows);
+                needs.pages.extend(pages.into_iter().map(|page| (id, page)));
+            }
         }
-        needs
+        Ok(needs)
+    }
+}
+
+/// The pages of the tables that every step reads whole.
+pub(super) fn whole(tables: &[Table]) -> Arc<Vec<PageKey>> {
+    let whole = shared(tables).filter(|(_, table)| matches!(table.reads(), Reads::All));
+    let pages = |(id, table): (TableId, &Table)| {
+        (0..table.geometry().n_pages()).map(move |page| (id, PageId::at(page)))
+    };
+    Arc::new(whole.flat_map(pages).collect())
+}
+
+fn shared(tables: &[Table]) -> impl Iterator<Item = (TableId, &Table)> {
+    let tables = tables.iter().enumerate().map(|(number, table)| (TableId::at(number), table));
+    tables.filter(|(_, table)| *table.usage() == Usage::Shared)
+}
+
+/// The rows of a table that steps on a part read, as the app says; `None` for all.
+fn rows_read(table: &Table, part: PartId) -> Result<Option<Vec<u32>>, String> {
+    let Reads::Rows(rows) = table.reads() else { return Ok(None) };
+    let (name, n_rows) = (table.name(), table.n_rows());
+    let rows = catch_unwind(AssertUnwindSafe(|| rows(part)))
+        .map_err(|_| format!("the app panicked when asked which rows of {name} part {part} reads"))?;
+    match rows.iter().find(|row| **row as usize >= n_rows) {
+        Some(outside) => Err(format!("part {part} reads row {outside} of {name}, which has {n_rows} rows")),
+        None => Ok(Some(rows)),
     }
 }
 

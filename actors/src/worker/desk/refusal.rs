@@ -1,17 +1,17 @@
-//! Tasks that no shard could ever serve: refused by name, since a pull for them would wait for ever.
+//! What is refused by name: tasks that no shard could ever serve, since a pull for them would wait for ever, and costs
+//! that are not finite.
 
-use crate::message::{Phase, Task};
-use crate::table::{LeasedBy, Reads, Table, Usage};
+use crate::message::{Assign, Failure, Findings, Phase, Task};
+use crate::table::{LeasedBy, Table, Usage};
 
-/// Why a task cannot be done with these tables, if it cannot. The rows that a part reads are looked at if it `is_new`.
-pub(super) fn refusal(tables: &[Table], task: &Task, is_new: bool) -> Option<String> {
-    tables.iter().find_map(|table| refused_by(table, task, is_new))
+/// Why a task cannot lease what it asks for, if it cannot.
+pub(super) fn refusal(tables: &[Table], task: &Task) -> Option<String> {
+    tables.iter().find_map(|table| refused_by(table, task))
 }
 
-fn refused_by(table: &Table, task: &Task, is_new: bool) -> Option<String> {
+fn refused_by(table: &Table, task: &Task) -> Option<String> {
     let (part, name) = (task.part, table.name());
     let block = match table.usage() {
-        Usage::Shared if is_new => return row_outside(table, task),
         Usage::Shared => None,
         Usage::Leased { by: LeasedBy::Part, .. } => Some(part.0),
         Usage::Leased { by: LeasedBy::Block, .. } if task.phase == Phase::Evaluate => None,
@@ -22,9 +22,12 @@ fn refused_by(table: &Table, task: &Task, is_new: bool) -> Option<String> {
         .then(|| format!("part {part} leases block {block} of {name}, which has {n_blocks} blocks"))
 }
 
-fn row_outside(table: &Table, task: &Task) -> Option<String> {
-    let Reads::Rows(rows) = table.reads() else { return None };
-    let (part, name, n_rows) = (task.part, table.name(), table.n_rows());
-    let outside = rows(part).into_iter().find(|row| *row as usize >= n_rows)?;
-    Some(format!("part {part} reads row {outside} of {name}, which has {n_rows} rows"))
+/// A cost that is not finite ends the run.
+pub(super) fn checked(result: Result<Findings, String>, assign: &Assign) -> Result<Findings, Failure> {
+    let findings = result.map_err(Failure::Fatal)?;
+    if findings.cost.is_finite() {
+        return Ok(findings);
+    }
+    let (cost, part, clock) = (findings.cost, assign.task.part, assign.clock);
+    Err(Failure::Fatal(format!("the objective of part {part} is {cost} at clock {clock}: the run diverged")))
 }
