@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use slackline::scheduler::policy;
 use slackline::{Findings, Mark, PartId};
 
-use super::guide::{Guide, Reach, Step, Verdict};
+use super::guide::{Guide, Step, Verdict};
 use super::task::{FocusReport, SweepReport};
 use super::words::{self, Layout};
 
@@ -13,7 +13,6 @@ use super::words::{self, Layout};
 pub struct Conductor {
     guide: Guide,
     layout: Layout,
-    reach: Reach,
     /// The gap to reach, relative to the objective, and the number of penalties: for the share of the run that is done.
     goal: (f64, usize),
     width: usize,
@@ -31,18 +30,11 @@ pub struct Conductor {
 impl Conductor {
     /// Conducts `guide`; solutions go to `solutions` as they are found. `goal` is the relative gap to reach and the
     /// number of penalties.
-    pub fn new(
-        guide: Guide,
-        layout: Layout,
-        reach: Reach,
-        goal: (f64, usize),
-        solutions: Sender<Step>,
-    ) -> Self {
+    pub fn new(guide: Guide, layout: Layout, goal: (f64, usize), solutions: Sender<Step>) -> Self {
         Self {
             width: guide.width(),
             guide,
             layout,
-            reach,
             goal,
             sweeps: Vec::new(),
             focuses: Vec::new(),
@@ -139,7 +131,7 @@ impl policy::Guide for Conductor {
     }
 
     fn pooled(&self) -> bool {
-        self.reach == Reach::Pooled
+        self.width == 1
     }
 
     fn mark(&mut self) -> Option<Mark> {

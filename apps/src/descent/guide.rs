@@ -4,9 +4,14 @@
 //! the gap it certifies holds whatever the focus tasks did before. Between sweeps, focus tasks may run side by side
 //! on columns of different parts, each at a snapshot that misses the others' steps. Where columns of different
 //! parts resemble each other such steps add up to too much. The guide notices: the objective of a sweep must not
-//! lie above that of the sweep before, and the violation that tasks meet on arrival must shrink. If not, tasks are told to take the loss as steeper (`sigma`, up to the number
-//! of tasks, where the sum of their steps is safe: Smith et al. 2015), and then fewer run at a time, down to one,
-//! where each step is exact and descends.
+//! lie above that of the sweep before, and the violation that tasks meet on arrival must not grow. If not, tasks are
+//! told to take the loss as steeper (`sigma`, up to the number of tasks, where the sum of their steps is safe: Smith
+//! et al. 2015), and then fewer run at a time, down to one, where each step is exact and descends.
+//!
+//! Columns that resemble each other weakly but are many make rounds safe and slow: each part undoes a little of what
+//! the others did, hundreds of times over. So fewer run at a time also where a violation does not fall to a tenth
+//! within twelve rounds. One task alone takes the columns of all parts: it sees every correlation, and nothing is
+//! in flight beside it.
 
 use super::certificate::{Certificate, certify};
 pub use super::penalties::Penalties;
@@ -17,7 +22,8 @@ use super::task::{ACTIVE, FocusReport, Orders, SweepReport};
 pub enum Reach {
     /// One task takes the whole working set: best where every worker has all columns in memory.
     Pooled,
-    /// A task takes the columns of one part; so many run at the same time.
+    /// A task takes the columns of one part; so many run at the same time, fewer where that does not pay. A single
+    /// one takes the whole working set.
     Parts(usize),
 }
 
@@ -239,9 +245,15 @@ impl Guide {
         if self.orders.sigma < full {
             self.orders.sigma = (self.orders.sigma * 2.0).min(full);
         } else {
-            self.width /= 2;
+            self.halve();
             self.orders.sigma = self.width as f64;
         }
+    }
+
+    /// Half as many at a time, so that more columns meet in one task.
+    fn halve(&mut self) {
+        self.width = (self.width / 2).max(1);
+        self.orders.sigma = if self.width == 1 { 1.0 } else { self.orders.sigma.min(self.width as f64) };
     }
 
     /// How many columns to work on and how exactly.
@@ -275,14 +287,14 @@ impl Guide {
     }
 
     fn focus(&mut self) -> Verdict {
-        self.orders.max_epochs = if self.plan.reach == Reach::Pooled { EPOCHS.0 } else { EPOCHS.1 };
+        self.orders.max_epochs = if self.width == 1 { EPOCHS.0 } else { EPOCHS.1 };
         Verdict::Focus { size: self.size, width: self.width }
     }
 
     /// A focus round is over: what next?
     pub fn focused(&mut self, reports: &[FocusReport]) -> Verdict {
         self.rounds += 1;
-        if self.plan.reach == Reach::Pooled {
+        if self.width == 1 {
             return Verdict::Sweep;
         }
         let arrival = reports.iter().map(|r| r.arrival).fold(0.0, f64::max);
@@ -291,11 +303,13 @@ impl Guide {
         }
         let settled = arrival <= self.orders.tolerance.max(0.1 * self.first_arrival);
         let grows = self.rounds > 1 && (arrival > self.first_arrival || !arrival.is_finite());
-        let slow = self.rounds >= ROUNDS && arrival > 0.5 * self.first_arrival;
-        if grows || slow {
+        let slow = !settled && self.rounds >= ROUNDS;
+        if grows {
             self.narrow();
+        } else if slow {
+            self.halve();
         }
-        if settled || grows || self.rounds >= ROUNDS { Verdict::Sweep } else { self.focus() }
+        if settled || grows || slow { Verdict::Sweep } else { self.focus() }
     }
 }
 
@@ -343,6 +357,20 @@ mod tests {
         assert!(matches!(guide.focused(&[focus(0.6)]), Verdict::Focus { width: 2, .. }));
         assert_eq!(guide.focused(&[focus(1.1)]), Verdict::Sweep);
         assert_eq!(guide.orders().sigma, 2.0);
+    }
+
+    #[test]
+    fn rounds_side_by_side_that_get_nowhere_end_in_one_task_over_all() {
+        let mut guide = guide(Reach::Parts(2));
+        guide.swept(&[report(10.0)]);
+        assert_eq!(guide.orders().max_epochs, EPOCHS.1);
+        let focus = FocusReport { arrival: 0.9, ..Default::default() };
+        for _ in 1..ROUNDS {
+            assert!(matches!(guide.focused(&[focus]), Verdict::Focus { width: 2, .. }));
+        }
+        assert_eq!(guide.focused(&[focus]), Verdict::Sweep);
+        assert!(matches!(guide.swept(&[report(9.0)]), Verdict::Focus { width: 1, .. }));
+        assert_eq!((guide.orders().sigma, guide.orders().max_epochs), (1.0, EPOCHS.0));
     }
 
     #[test]
