@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use slackline::scheduler::policy;
 use slackline::{Findings, Mark, PartId};
 
-use super::guide::{Guide, Reach, Step, Verdict};
+use super::guide::{Guide, Step, Verdict};
 use super::task::{FocusReport, SweepReport};
 use super::words::{self, Layout};
 
@@ -131,7 +131,7 @@ impl policy::Guide for Conductor {
     }
 
     fn pooled(&self) -> bool {
-        self.guide.reach() == Reach::Pooled
+        self.width == 1
     }
 
     fn mark(&mut self) -> Option<Mark> {

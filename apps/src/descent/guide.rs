@@ -4,10 +4,14 @@
 //! the gap it certifies holds whatever the focus tasks did before. Between sweeps, focus tasks may run side by side
 //! on columns of different parts, each at a snapshot that misses the others' steps. Where columns of different
 //! parts resemble each other such steps add up to too much. The guide notices: the objective of a sweep must not
-//! lie above that of the sweep before, and the violation that tasks meet on arrival must shrink. If not, tasks are told to take the loss as steeper (`sigma`, up to the number
-//! of tasks, where the sum of their steps is safe: Smith et al. 2015), and then fewer run at a time, down to one,
-//! where each step is exact and descends. Where that is slow, since columns of different parts are nearly the same, one
-//! task takes the whole working set.
+//! lie above that of the sweep before, and the violation that tasks meet on arrival must not grow. If not, tasks are
+//! told to take the loss as steeper (`sigma`, up to the number of tasks, where the sum of their steps is safe: Smith
+//! et al. 2015), and then fewer run at a time, down to one, where each step is exact and descends.
+//!
+//! Columns that resemble each other weakly but are many make rounds safe and slow: each part undoes a little of what
+//! the others did, hundreds of times over. So fewer run at a time also where a violation does not fall to a tenth
+//! within twelve rounds, and only one where the gap does not fall to a quarter within three sweeps. One task alone takes the columns of all parts: it sees every correlation, and nothing is
+//! in flight beside it.
 
 use super::certificate::{Certificate, certify};
 pub use super::penalties::Penalties;
@@ -18,7 +22,8 @@ use super::task::{ACTIVE, FocusReport, Orders, SweepReport};
 pub enum Reach {
     /// One task takes the whole working set: best where every worker has all columns in memory.
     Pooled,
-    /// A task takes the columns of one part; so many run at the same time.
+    /// A task takes the columns of one part; so many run at the same time, fewer where that does not pay. A single
+    /// one takes the whole working set.
     Parts(usize),
 }
 
@@ -78,8 +83,7 @@ const FEW: usize = 100;
 const ROUNDS: usize = 12;
 /// Epochs of a focus that has the working set to itself, and of one among others.
 const EPOCHS: (usize, usize) = (2000, 3);
-/// Parts worked on side by side must bring the gap down to this share in so many sweeps, or they are pooled: columns of
-/// different parts are then so alike that each part keeps undoing what the others did.
+/// The gap must fall to this share in so many sweeps, or one task takes the columns of all parts.
 const ENOUGH: f64 = 0.25;
 const PATIENCE: usize = 3;
 /// Sweeps without a better gap after which rounding is all that is left.
@@ -94,8 +98,6 @@ pub struct Guide {
     at: usize,
     orders: Orders,
     width: usize,
-    /// How far a focus reaches now.
-    reach: Reach,
     /// The gap some sweeps ago, to see whether it is worth going on like this.
     gap_then: f64,
     /// Focus rounds since the last sweep and the arrival violation of the first of them.
@@ -137,7 +139,6 @@ impl Guide {
             at: 0,
             orders,
             width,
-            reach: plan.reach,
             gap_then: f64::INFINITY,
             rounds: 0,
             first_arrival: 0.0,
@@ -178,11 +179,6 @@ impl Guide {
         self.width
     }
 
-    /// How far the next focus reaches: [`Reach::Pooled`] too where working on parts side by side got nowhere.
-    pub fn reach(&self) -> Reach {
-        self.reach
-    }
-
     /// All parts have been swept at one snapshot: what next?
     pub fn swept(&mut self, reports: &[SweepReport]) -> Verdict {
         if self.lambdas.is_empty() {
@@ -206,9 +202,9 @@ impl Guide {
             return self.next_penalty(converged, reports);
         }
         self.guard(objective);
-        if self.sweeps % PATIENCE == 0 {
+        if self.sweeps.is_multiple_of(PATIENCE) {
             if gap > ENOUGH * self.gap_then {
-                self.pool();
+                (self.width, self.orders.sigma) = (1, 1.0);
             }
             self.gap_then = gap;
         }
@@ -253,23 +249,24 @@ impl Guide {
         }
     }
 
-    /// Steeper, then fewer at a time, then one task over all parts.
+    /// Steeper, then fewer at a time.
     fn narrow(&mut self) {
         if self.width == 1 {
-            return self.pool();
+            return;
         }
         let full = self.width as f64;
         if self.orders.sigma < full {
             self.orders.sigma = (self.orders.sigma * 2.0).min(full);
         } else {
-            self.width /= 2;
+            self.halve();
             self.orders.sigma = self.width as f64;
         }
     }
 
-    /// One task for the whole working set from now on.
-    fn pool(&mut self) {
-        (self.reach, self.width, self.orders.sigma) = (Reach::Pooled, 1, 1.0);
+    /// Half as many at a time, so that more columns meet in one task.
+    fn halve(&mut self) {
+        self.width = (self.width / 2).max(1);
+        self.orders.sigma = if self.width == 1 { 1.0 } else { self.orders.sigma.min(self.width as f64) };
     }
 
     /// How many columns to work on and how exactly.
@@ -303,14 +300,14 @@ impl Guide {
     }
 
     fn focus(&mut self) -> Verdict {
-        self.orders.max_epochs = if self.reach == Reach::Pooled { EPOCHS.0 } else { EPOCHS.1 };
+        self.orders.max_epochs = if self.width == 1 { EPOCHS.0 } else { EPOCHS.1 };
         Verdict::Focus { size: self.size, width: self.width }
     }
 
     /// A focus round is over: what next?
     pub fn focused(&mut self, reports: &[FocusReport]) -> Verdict {
         self.rounds += 1;
-        if self.reach == Reach::Pooled {
+        if self.width == 1 {
             return Verdict::Sweep;
         }
         let arrival = reports.iter().map(|r| r.arrival).fold(0.0, f64::max);
@@ -319,11 +316,13 @@ impl Guide {
         }
         let settled = arrival <= self.orders.tolerance.max(0.1 * self.first_arrival);
         let grows = self.rounds > 1 && (arrival > self.first_arrival || !arrival.is_finite());
-        let slow = self.rounds >= ROUNDS && arrival > 0.5 * self.first_arrival;
-        if grows || slow {
+        let slow = !settled && self.rounds >= ROUNDS;
+        if grows {
             self.narrow();
+        } else if slow {
+            self.halve();
         }
-        if settled || grows || self.rounds >= ROUNDS { Verdict::Sweep } else { self.focus() }
+        if settled || grows || slow { Verdict::Sweep } else { self.focus() }
     }
 }
 
@@ -371,6 +370,20 @@ mod tests {
         assert!(matches!(guide.focused(&[focus(0.6)]), Verdict::Focus { width: 2, .. }));
         assert_eq!(guide.focused(&[focus(1.1)]), Verdict::Sweep);
         assert_eq!(guide.orders().sigma, 2.0);
+    }
+
+    #[test]
+    fn rounds_side_by_side_that_get_nowhere_end_in_one_task_over_all() {
+        let mut guide = guide(Reach::Parts(2));
+        guide.swept(&[report(10.0)]);
+        assert_eq!(guide.orders().max_epochs, EPOCHS.1);
+        let focus = FocusReport { arrival: 0.9, ..Default::default() };
+        for _ in 1..ROUNDS {
+            assert!(matches!(guide.focused(&[focus]), Verdict::Focus { width: 2, .. }));
+        }
+        assert_eq!(guide.focused(&[focus]), Verdict::Sweep);
+        assert!(matches!(guide.swept(&[report(9.0)]), Verdict::Focus { width: 1, .. }));
+        assert_eq!((guide.orders().sigma, guide.orders().max_epochs), (1.0, EPOCHS.0));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::conductor::Conductor;
 use super::guide::{Guide, Penalties, Plan, Step};
 use super::serial::Descent;
 use super::words::Layout;
-use crate::catalog::{Request, Watch};
+use crate::catalog::{News, Request, Watch};
 use crate::{Error, run};
 
 /// Columns whose correlation reaches this are not worked on at the same time under the dependency schedule.
@@ -43,6 +43,8 @@ pub(crate) struct Solved {
     pub(crate) solutions: Vec<Step>,
     /// The coefficients of every part at the end.
     pub(crate) coefficients: Vec<Vec<f64>>,
+    /// Whether the gap was reached at every penalty.
+    pub(crate) converged: bool,
     /// The run.
     pub(crate) trained: slackline::Trained,
 }
@@ -61,7 +63,7 @@ pub(crate) fn solve<D: Descent + Unpin + 'static>(
         Penalties::DownTo(_, n) => *n,
     };
     let (sender, solutions) = mpsc::channel();
-    let goal = (plan.tolerance, n_penalties);
+    let (goal, max_sweeps) = ((plan.tolerance, n_penalties), plan.max_sweeps);
     let conductor = Conductor::new(Guide::new(plan), layout.clone(), goal, sender);
     let priority = Priority::new(n_columns.len(), conductor);
     let schedule: Box<dyn Schedule> = match interference {
@@ -80,5 +82,59 @@ pub(crate) fn solve<D: Descent + Unpin + 'static>(
     let flat = trained.model.dense::<f64>(COEFFICIENTS).into_raw_vec_and_offset().0;
     let mut flat = flat.into_iter();
     let coefficients = n_columns.iter().map(|n| flat.by_ref().take(*n).collect()).collect();
-    Ok(Solved { solutions: solutions.into_iter().collect(), coefficients, trained })
+    let solutions: Vec<Step> = solutions.into_iter().collect();
+    let missed = shortfall(&solutions, (goal.0, max_sweeps));
+    let converged = missed.is_none() && !trained.stopped;
+    if let Some(sentence) = missed {
+        (watch.tell)(News::Fact(sentence));
+    }
+    Ok(Solved { solutions, coefficients, converged, trained })
+}
+
+/// What to say where the gap was not reached: how far it is, why, and what to do. `goal` is the gap to reach, relative
+/// to the objective, and the most sweeps for one penalty.
+fn shortfall(solutions: &[Step], (tolerance, max_sweeps): (f64, usize)) -> Option<String> {
+    let relative = |step: &Step| step.gap / step.objective.max(f64::MIN_POSITIVE);
+    let missed = || solutions.iter().enumerate().filter(|(_, step)| !step.converged);
+    let (_, worst) = missed().max_by(|(_, a), (_, b)| relative(a).total_cmp(&relative(b)))?;
+    let sweeps_at = |at: usize| solutions[at].sweeps - if at > 0 { solutions[at - 1].sweeps } else { 0 };
+    let given_up = missed().any(|(at, _)| sweeps_at(at) >= max_sweeps);
+    let what = match solutions.len() {
+        1 => "not converged".to_owned(),
+        n => format!("not converged at {} of {n} penalties", missed().count()),
+    };
+    let gap = format!("the gap is {:.1e} of the objective, --tol asks for {tolerance:.1e}", relative(worst));
+    let advice = match given_up {
+        true => format!("allow more than {max_sweeps} with --max-sweeps, or ask for less with --tol"),
+        false => "more sweeps gain nothing: ask for less with --tol, or a larger penalty".to_owned(),
+    };
+    Some(format!("{what}: {gap}; {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(gap: f64, converged: bool, sweeps: usize) -> Step {
+        Step { objective: 2.0, gap, converged, sweeps, ..Step::default() }
+    }
+
+    #[test]
+    fn a_gap_that_was_not_reached_is_told_with_what_to_do() {
+        assert_eq!(shortfall(&[step(1e-7, true, 3)], (1e-6, 10)), None);
+        let given_up = shortfall(&[step(0.5, false, 10)], (1e-6, 10)).unwrap();
+        assert_eq!(
+            given_up,
+            "not converged: the gap is 2.5e-1 of the objective, --tol asks for 1.0e-6; allow more than 10 with \
+             --max-sweeps, or ask for less with --tol"
+        );
+        // The second penalty took 15 − 3 sweeps, fewer than allowed: rounding stopped it.
+        let path = [step(1e-7, true, 3), step(4e-5, false, 15), step(2e-5, false, 30)];
+        let stalled = shortfall(&path, (1e-6, 100)).unwrap();
+        assert_eq!(
+            stalled,
+            "not converged at 2 of 3 penalties: the gap is 2.0e-5 of the objective, --tol asks for 1.0e-6; more \
+             sweeps gain nothing: ask for less with --tol, or a larger penalty"
+        );
+    }
 }

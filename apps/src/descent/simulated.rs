@@ -1,7 +1,7 @@
 //! Many workers in one thread, for the tests: focus tasks side by side start from the same snapshot and miss each
 //! other's steps, which is the worst that staleness can do.
 
-use super::guide::{Guide, Plan, Reach, Verdict};
+use super::guide::{Guide, Plan, Verdict};
 use super::serial::Descent;
 use super::task::{self, SweepReport};
 use crate::kernel;
@@ -14,10 +14,9 @@ pub(crate) struct Outcome {
     pub(crate) objectives: Vec<f64>,
 }
 
-/// Runs a plan with tasks of one part each, as many at a time as the guide allows.
+/// Runs a plan with tasks of one part each, as many at a time as the guide allows; a single one takes all parts.
 pub(crate) fn run<D: Descent>(workers: &mut [D], plan: Plan) -> Outcome {
     let n_parts = workers[0].n_parts();
-    let pooled = plan.reach == Reach::Pooled;
     let mut guide = Guide::new(plan);
     let mut coefficients: Vec<Vec<f64>> = (0..n_parts).map(|p| vec![0.0; workers[0].n_columns(p)]).collect();
     let mut shared = workers[0].start();
@@ -40,7 +39,7 @@ pub(crate) fn run<D: Descent>(workers: &mut [D], plan: Plan) -> Outcome {
                 let chosen = task::choose(&reports, size);
                 let mut done = Vec::new();
                 let tasks: Vec<_> =
-                    if pooled { vec![chosen] } else { chosen.into_iter().map(|c| vec![c]).collect() };
+                    if width == 1 { vec![chosen] } else { chosen.into_iter().map(|c| vec![c]).collect() };
                 for side_by_side in tasks.chunks(width) {
                     let snapshot = shared.clone();
                     for (w, task) in side_by_side.iter().enumerate() {

@@ -116,13 +116,14 @@ fn report(
     held_out: Option<&Samples>,
     told: Told,
 ) -> Trained {
-    let Solved { solutions, coefficients, trained } = solved;
+    let Solved { solutions, coefficients, converged, trained } = solved;
     let mark = trained.history.last().map(|progress| progress.mark.clone()).unwrap_or_default();
     let mut metrics: BTreeMap<String, f64> = mark.metrics.into_iter().collect();
     let lambda = metrics.get("lambda").copied().unwrap_or_default();
     let intercept = metrics.remove("intercept").unwrap_or_default();
     metrics.insert("relative_gap".to_owned(), metrics["gap"] / mark.objective.max(f64::MIN_POSITIVE));
     metrics.insert("sweeps".to_owned(), mark.epoch);
+    metrics.insert("converged".to_owned(), f64::from(u8::from(converged)));
     let places = |part: usize| problem.columns(part).names();
     let flat = path::flatten(&coefficients, places, told.n_columns);
     if let Some(held_out) = held_out {

@@ -43,6 +43,8 @@
 
 mod app;
 pub mod params;
+#[cfg(test)]
+mod reference;
 pub mod solver;
 #[cfg(test)]
 mod tests;

@@ -56,6 +56,7 @@ pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
     metrics.remove("lambda");
     metrics.insert("relative_gap".to_owned(), metrics["gap"] / mark.objective.max(f64::MIN_POSITIVE));
     metrics.insert("sweeps".to_owned(), mark.epoch);
+    metrics.insert("converged".to_owned(), f64::from(u8::from(solved.converged)));
     let names = |part: usize| problem.columns(part).names();
     let flat = path::flatten(&solved.coefficients, names, n_columns);
     let coefficients = ndarray::Array2::from_shape_vec((1, n_columns), flat).expect("one row");

@@ -6,6 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::solver::{Problem, Worker};
+use crate::catalog::{App, Request, Trained, Watch};
+use crate::data::{ReadOptions, read_samples};
 use crate::descent::columns::{Rows, split};
 use crate::descent::guide::{Penalties, Plan, Reach, Step};
 use crate::descent::serial::fit;
@@ -99,26 +101,51 @@ fn labels_that_cannot_be_told_apart_are_refused() {
 }
 
 /// liblinear 2.50 on the 32,561 x 123 a9a data, no intercept, 1 % of the largest penalty: objective 0.372335; needs
-/// the directory of the data, with the file unpacked as `a9a.train.svm`, in `SLACKLINE_DATA`.
+/// the directory of the full `a9a.train.svm.zst` in `SLACKLINE_DATA`.
 #[test]
 fn a9a_as_liblinear_fits_it() {
-    let Some(directory) = std::env::var_os("SLACKLINE_DATA") else { return };
-    let Ok(text) = std::fs::read_to_string(std::path::Path::new(&directory).join("a9a.train.svm")) else {
+    let Some(directory) = std::env::var_os("SLACKLINE_DATA") else {
+        eprintln!("skipped: SLACKLINE_DATA is not set");
         return;
     };
-    let (mut starts, mut indices, mut values, mut labels) = (vec![0], Vec::new(), Vec::new(), Vec::new());
-    for line in text.lines() {
-        let mut words = line.split_whitespace();
-        labels.push(words.next().unwrap().parse::<f64>().unwrap());
-        for word in words {
-            let (j, v) = word.split_once(':').unwrap();
-            indices.push(j.parse::<u32>().unwrap() - 1);
-            values.push(v.parse().unwrap());
-        }
-        starts.push(indices.len());
-    }
-    let x = Rows::new((labels.len(), 123), starts, indices, values);
-    let problem = Problem::new(split(x, 2), labels, false).unwrap();
+    let path = std::path::Path::new(&directory).join("a9a.train.svm.zst");
+    let samples = read_samples(&path, &ReadOptions::default(), &|_| {}).unwrap();
+    let problem = Problem::new(split(samples.features, 2), samples.labels, false).unwrap();
     let step = fit(&mut Worker::new(problem), plan(0.002_690_488_621, 0.0)).steps[0].clone();
     assert!(step.converged && (step.objective - 0.372_335).abs() < 1e-6, "{}", step.objective);
+}
+
+/// scikit-learn 1.9.1 on the shipped files, n samples, labels -1 and 1. L1:
+/// `LogisticRegression(penalty="l1", C=1/(n*l1), solver="liblinear", tol=1e-10, max_iter=1000, fit_intercept=False)`;
+/// L2: `LogisticRegression(penalty="l2", C=1/(n*l2), solver="newton-cg", tol=1e-12, max_iter=1000)`. The objective is
+/// `logaddexp(0, -y * (X @ w + b)).mean() + l1 * abs(w).sum() + l2 / 2 * w @ w`.
+#[test]
+fn shipped_data_are_fitted_as_scikit_learn_fits_them() {
+    for (file, l1, l2, intercept, expected) in [
+        ("mushrooms.train", 1e-3, 0.0, false, 0.050_536_663_939_141_33),
+        ("a9a.test", 1e-3, 0.0, false, 0.343_513_499_956_728_8),
+        ("mushrooms.train", 0.0, 1e-2, true, 0.142_680_557_370_440_1),
+        ("a9a.test", 0.0, 1e-2, true, 0.365_888_822_812_453),
+    ] {
+        let fit = catalog(file, (l1, l2), intercept);
+        assert_eq!(fit.metrics["converged"], 1.0, "{file} {l1} {l2}");
+        assert!((fit.objective / expected - 1.0).abs() < 2e-7, "{file} {l1} {l2}: {}", fit.objective);
+    }
+}
+
+#[test]
+fn every_mix_of_penalties_reaches_its_gap_on_mushrooms() {
+    for penalties in [(0.0, 1e-2), (0.0, 1e-4), (1e-3, 1e-3), (1e-4, 1e-2)] {
+        let fit = catalog("mushrooms.train", penalties, true);
+        let gap = fit.metrics["relative_gap"];
+        assert!(fit.metrics["converged"] == 1.0 && gap <= 1e-7, "{penalties:?}: {gap:e}");
+    }
+}
+
+/// Through the catalog, with two workers, to a gap of 1e-7.
+fn catalog(file: &str, (l1, l2): (f64, f64), intercept: bool) -> Trained {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("data/{file}.svm.zst"));
+    let request = Request { workers: 2, ..Request::on(path) }.with("l1", l1).with("l2", l2);
+    let request = request.with("intercept", intercept).with("tol", 1e-7);
+    super::Logistic.train(&request, &Watch::nobody()).unwrap()
 }
