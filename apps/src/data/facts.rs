@@ -100,14 +100,14 @@ impl fmt::Display for LabelSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Few(labels) if labels.len() <= 4 => {
-                let labels: Vec<String> = labels.iter().map(f64::to_string).collect();
+                let labels: Vec<String> = labels.iter().map(|label| short(*label)).collect();
                 write!(f, "labels {}", labels.join(" "))
             }
             Self::Few(labels) => {
-                let (first, last) = (labels[0], labels[labels.len() - 1]);
+                let (first, last) = (short(labels[0]), short(labels[labels.len() - 1]));
                 write!(f, "{} distinct labels from {first} to {last}", grouped(labels.len() as u64))
             }
-            Self::Many { min, max } => write!(f, "labels from {min} to {max}"),
+            Self::Many { min, max } => write!(f, "labels from {} to {}", short(*min), short(*max)),
         }
     }
 }
@@ -143,6 +143,12 @@ impl fmt::Display for Facts {
         some(f, self.comment_lines, "comment line", "")?;
         some(f, self.query_ids, "row", " with a qid (not used)")
     }
+}
+
+/// A label without hundreds of zeros.
+fn short(label: f64) -> String {
+    let plain = label == 0.0 || (1e-6..1e16).contains(&label.abs());
+    if plain { label.to_string() } else { format!("{label:e}") }
 }
 
 /// Writes `, 12 rows sorted` (for `row` and ` sorted`) unless there are none.
@@ -182,6 +188,8 @@ mod tests {
         assert_eq!(LabelSet::of(&[0.0, -0.0]), LabelSet::Few(vec![0.0]));
         assert_eq!(LabelSet::of(&[1.0, 2.0, 3.0, 4.0, 5.0]).to_string(), "5 distinct labels from 1 to 5");
         assert_eq!(LabelSet::of(&[0.5, 2.0]).to_string(), "labels from 0.5 to 2");
+        assert_eq!(LabelSet::of(&[1e300, -1e-300, 3.0]).to_string(), "labels from -1e-300 to 1e300");
+        assert_eq!(LabelSet::of(&[1e300, -1e300]).to_string(), "labels -1e300 1e300");
         let many: Vec<f64> = (0..=LabelSet::FEW).map(|k| k as f64).collect();
         assert_eq!(LabelSet::of(&many), LabelSet::Many { min: 0.0, max: 1000.0 });
     }

@@ -30,6 +30,10 @@ pub(super) fn read(
     all.finish(&source, options)
 }
 
+/// More columns than this need some values to go with them: one for so many columns.
+const MANY_COLUMNS: usize = 100_000_000;
+const MANY_COLUMNS_EACH: usize = 1000;
+
 struct Context {
     base: IndexBase,
     n_columns: Option<usize>,
@@ -133,7 +137,9 @@ impl Rows {
         let greatest = if sorted { columns.last() } else { columns.iter().max() };
         let (Some(&least), Some(&greatest)) = (least, greatest) else { return Ok(()) };
         if least == 0 && context.base == IndexBase::One {
-            return Err("column 0, but columns were said to count from 1; read the file as 0-based".into());
+            return Err("column 0, but columns were said to count from 1 (by --index-base, or since the \
+                        training data do); train with --index-base 0"
+                .into());
         }
         let found = &mut self.found;
         found.column_zero |= least == 0;
@@ -223,6 +229,13 @@ impl All {
             return Err(source.data_error(format!("column {} is too large to count from 0", u32::MAX)));
         }
         let n_columns = options.n_columns.unwrap_or(found_columns);
+        if n_columns > MANY_COLUMNS && n_columns / MANY_COLUMNS_EACH > self.values.len() {
+            return Err(source.data_error(format!(
+                "column {found_columns} in a file of {} values: a model of so many columns would not fit in memory; \
+                 number the columns that occur from 1",
+                self.values.len()
+            )));
+        }
         let beyond = if found_columns > n_columns {
             if !options.drop_beyond {
                 return Err(self.beyond(source, base, n_columns));

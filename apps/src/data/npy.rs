@@ -53,6 +53,9 @@ fn read_elements<A: ReadableElement + Clone>(path: &Path, wanted: &str) -> Resul
     let data_error = |problem| Error::Data { path: path.to_path_buf(), problem };
     let reader = BufReader::new(File::open(path).map_err(file_error)?);
     let array = ArrayD::<A>::read_npy(reader).map_err(|error| match error {
+        ReadNpyError::Io(source) if source.kind() == std::io::ErrorKind::UnexpectedEof => {
+            data_error("the array is cut short; copy or write the file again".into())
+        }
         ReadNpyError::Io(source) => file_error(source),
         ReadNpyError::WrongDescriptor(found) => {
             data_error(format!("the numbers are of type {found}, expected {wanted}"))

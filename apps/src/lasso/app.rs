@@ -151,14 +151,16 @@ fn report(
     }
 }
 
-/// R² and root of the mean squared error.
-fn scores(held_out: &Samples, coefficients: &[f64], intercept: f64) -> [(&'static str, f64); 2] {
+/// R² and root of the mean squared error; labels that are all the same have no R².
+fn scores(held_out: &Samples, coefficients: &[f64], intercept: f64) -> Vec<(&'static str, f64)> {
     let predicted = samples::scores(&held_out.features, coefficients, intercept);
     let n = held_out.labels.len() as f64;
     let mean = held_out.labels.iter().sum::<f64>() / n;
     let squares: f64 = predicted.iter().zip(&held_out.labels).map(|(p, y)| (p - y) * (p - y)).sum();
     let spread: f64 = held_out.labels.iter().map(|y| (y - mean) * (y - mean)).sum();
-    [("r2", 1.0 - squares / spread), ("rmse", (squares / n).sqrt())]
+    let differ = held_out.labels.iter().any(|label| *label != held_out.labels[0]);
+    let r2 = differ.then(|| ("r2", 1.0 - squares / spread));
+    r2.into_iter().chain([("rmse", (squares / n).sqrt())]).collect()
 }
 
 fn config(params: &Params, lambda: f64, mut config: Map<String, Value>) -> Map<String, Value> {
@@ -174,4 +176,24 @@ fn config(params: &Params, lambda: f64, mut config: Map<String, Value>) -> Map<S
     ];
     config.extend(entries.map(|(name, value)| (name.to_owned(), value)));
     config
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_that_are_all_the_same_have_no_r2() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let mut request = Request::on(write("train.svm", "1 1:2 2:1\n-1 1:3\n1 2:1\n"));
+        request.test = Some(write("test.svm", "1 1:2 2:3\n1 1:1\n"));
+        let trained = Lasso.train(&request, &Watch::nobody()).unwrap();
+        assert!(trained.metrics.values().all(|value| value.is_finite()), "{:?}", trained.metrics);
+        assert!(trained.metrics.contains_key("test_rmse") && !trained.metrics.contains_key("test_r2"));
+    }
 }

@@ -138,12 +138,32 @@ fn scores(
     }
     let n = held_out.labels.len();
     let unknown = (n - known) as f64;
-    let mut scores = BTreeMap::from([
-        ("accuracy".to_owned(), correct as f64 / n as f64),
-        ("log_loss".to_owned(), loss / known.max(1) as f64),
-    ]);
+    let mut scores = BTreeMap::from([("accuracy".to_owned(), correct as f64 / n as f64)]);
+    if known > 0 {
+        scores.insert("log_loss".to_owned(), loss / known as f64);
+    }
     if unknown > 0.0 {
         scores.insert("samples_of_unknown_class".to_owned(), unknown);
     }
     scores
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_no_sample_is_of_a_known_class_there_is_no_log_loss() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let mut request = Request::on(write("train.svm", "1 1:2 2:1\n-1 1:3\n1 2:1\n"));
+        request.test = Some(write("test.svm", "0 1:2 2:3\n3 1:1\n"));
+        let metrics = Logistic.train(&request, &Watch::nobody()).unwrap().metrics;
+        assert_eq!(metrics["test_samples_of_unknown_class"], 2.0);
+        assert!(!metrics.contains_key("test_log_loss"), "0 would be the best there is");
+    }
 }

@@ -160,7 +160,7 @@ impl Solver {
         if !seen.is_finite() {
             let Params { rate, .. } = self.params;
             return Err(Error::Run(format!(
-                "the factors ran out of range in epoch {}: choose a --rate below {rate} or a smaller --l2",
+                "the factors ran out of range in epoch {}: the run diverged; choose a --rate below {rate:?} or a smaller --l2",
                 epoch + 1
             )));
         }

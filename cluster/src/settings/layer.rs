@@ -38,6 +38,7 @@ impl Layer {
     pub(crate) fn file(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| Error::Usage(format!("{name}: {error}")))?;
+        let text = text.trim_start_matches('\u{feff}').to_owned(); // a byte order mark, as some editors leave
         let values = File::from_str(&text, FileFormat::Yaml)
             .collect()
             .map_err(|error| Error::Usage(format!("{name}: {}", yaml_problem(&error))))?;
@@ -165,5 +166,8 @@ fn keys(app: &dyn App) -> impl Iterator<Item = &'static str> + use<> {
 
 /// What the YAML reader found, in one line.
 fn yaml_problem(error: &ConfigError) -> String {
-    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    let text = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some((key, place)) = text.split_once(": duplicated key in mapping at ") else { return text };
+    let key = key.trim_start_matches("String(").trim_matches(['"', ')']);
+    format!("the key {key} is given twice, again at {place}")
 }

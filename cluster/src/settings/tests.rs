@@ -122,6 +122,11 @@ fn broken_yaml_is_refused_with_its_place() {
     let broken = yaml("data: [a").unwrap_err().to_string();
     assert!(broken.contains("job.yaml: ") && broken.contains("line 2"), "{broken}");
     let twice = yaml("data: a\ndata: b").unwrap_err().to_string();
-    assert!(twice.contains("job.yaml: ") && twice.contains("duplicated"), "{twice}");
+    assert!(
+        twice.contains("job.yaml: the key data is given twice, again at ") && twice.contains("line 2"),
+        "{twice}"
+    );
+    let marked = yaml("\u{feff}data: a").unwrap();
+    assert_eq!(Settings::new(&Paper, &[marked]).unwrap().request.data, Path::new("a"));
     assert!(Settings::new(&Paper, &[yaml("").unwrap()]).unwrap_err().to_string().contains("--data FILE"));
 }

@@ -29,7 +29,8 @@ pub(super) fn read_samples(
 ) -> Result<Samples, Error> {
     let Some(labels_path) = &options.labels else {
         return Err(source.data_error(
-            "a MatrixMarket file holds no labels; name the file that does (a MatrixMarket vector, or one number a line)",
+            "a MatrixMarket file holds no labels; --labels names the file that does (a MatrixMarket vector, or one number \
+             a line), for training data only: data to score a model on must be libsvm",
         ));
     };
     if options.index_base == IndexBase::Zero {

@@ -91,6 +91,9 @@ fn damaged_arrays_are_refused() {
     assert!(message(npy::read_f64(&kept.path), &kept.path).starts_with(": not a whole .npy file"));
     npy::write(&kept.path, &Array::F64(ArrayD::zeros(IxDyn(&[100])))).unwrap();
     let bytes = std::fs::read(&kept.path).unwrap();
+    std::fs::write(&kept.path, &bytes[..50]).unwrap(); // within the header
+    let said = message(npy::read_f64(&kept.path), &kept.path);
+    assert_eq!(said, ": the array is cut short; copy or write the file again");
     std::fs::write(&kept.path, &bytes[..bytes.len() - 8]).unwrap();
     let said = message(npy::read_f64(&kept.path), &kept.path);
     assert_eq!(said, ": the array is cut short; copy or write the file again");

@@ -38,7 +38,8 @@ fn a_told_base_is_kept() {
     let options = ReadOptions { index_base: IndexBase::One, ..ReadOptions::default() };
     assert_eq!(
         refused("1 1:5\n1 2:5 0:1\n", &options),
-        ":2: column 0, but columns were said to count from 1; read the file as 0-based"
+        ":2: column 0, but columns were said to count from 1 (by --index-base, or since the training data do); \
+         train with --index-base 0"
     );
 }
 
@@ -121,6 +122,13 @@ fn columns_beyond_the_model_are_refused_or_dropped_and_counted() {
     assert_eq!(read_with(text, &options).unwrap().features.cols(), 9);
     let zero_based = ReadOptions { n_columns: Some(2), ..ReadOptions::default() };
     assert!(refused("1 1:1\n1 2:1\n1 0:1\n", &zero_based).starts_with(":2: "));
+}
+
+#[test]
+fn a_column_far_beyond_the_values_is_refused_before_memory_runs_out() {
+    let said = refused("1 1:1\n-1 2000000000:1\n", &ReadOptions::default());
+    assert!(said.starts_with(": column 2000000000 in a file of 2 values: "), "{said}");
+    assert_eq!(read("1 99999999:1\n").features.cols(), 99_999_999);
 }
 
 #[test]
