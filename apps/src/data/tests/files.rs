@@ -1,3 +1,5 @@
+//! Files of every kind: opened, decompressed, read and refused.
+
 use ndarray::{ArrayD, IxDyn, ShapeBuilder};
 
 use super::*;

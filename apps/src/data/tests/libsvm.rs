@@ -1,3 +1,5 @@
+//! Libsvm text, read and refused.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! MatrixMarket files, read and refused.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Ratings text, read and refused.
+
 use proptest::prelude::*;
 
 use super::*;
