@@ -24,6 +24,9 @@ pub const LABELS: OptionSpec = OptionSpec {
     help: "the labels of a MatrixMarket design: a MatrixMarket vector, or a number a line",
 };
 
+/// Largest number whose squares can be summed up over any file.
+const LARGEST: f64 = 1e100;
+
 /// The file in `model/` that says how columns were counted.
 const BASE_FILE: &str = "index_base.txt";
 
@@ -44,7 +47,17 @@ pub fn read(request: &Request, watch: &Watch) -> Result<Samples, Error> {
         return Err(refuse("labels", &path.display().to_string(), "a file that exists"));
     }
     let options = ReadOptions { index_base, labels, ..ReadOptions::default() };
-    data::read_samples(&request.data, &options, &watch.tell)
+    let samples = data::read_samples(&request.data, &options, &watch.tell)?;
+    let numbers = samples.features.data().iter().chain(&samples.labels);
+    match numbers.copied().find(|number| number.abs() > LARGEST) {
+        None => Ok(samples),
+        Some(number) => Err(Error::Data {
+            path: request.data.clone(),
+            problem: format!(
+                "has the number {number:e}, expected none beyond {LARGEST:e}, whose squares overflow: scale the columns"
+            ),
+        }),
+    }
 }
 
 /// Held-out rows for a model of `n_columns` columns; values in other columns are dropped and counted in what is told.
@@ -85,4 +98,17 @@ pub fn scores(features: &Csr, weights: &[f64], intercept: f64) -> Vec<f64> {
         intercept + row.iter().map(product).sum::<f64>()
     };
     features.outer_iterator().map(score).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_whose_square_overflows_is_refused_by_name() {
+        let path = tempfile::NamedTempFile::new().expect("a temporary file").into_temp_path();
+        std::fs::write(&path, "1 1:2 2:1e300\n2 1:1\n").expect("room for two lines");
+        let error = read(&Request::on(&*path), &Watch::nobody()).expect_err("1e600 is no number").to_string();
+        assert!(error.contains("has the number 1e300, expected none beyond 1e100"), "{error}");
+    }
 }

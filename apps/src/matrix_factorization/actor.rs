@@ -52,8 +52,9 @@ impl Setup {
         let summary = Summary::of(&ratings.values)?;
         let of_users = count(&ratings.users, ratings.user_ids.len());
         let of_items = count(&ratings.items, ratings.item_ids.len());
-        let users = Deal::even(&of_users, params.parts, seed);
-        let items = Deal::even(&of_items, params.blocks, seed.wrapping_add(1));
+        // More parts than users would only be empty ones to visit.
+        let users = Deal::even(&of_users, params.parts.min(of_users.len()), seed);
+        let items = Deal::even(&of_items, params.blocks.min(of_items.len()), seed.wrapping_add(1));
         let triples = Triples { users: &ratings.users, items: &ratings.items, values: &ratings.values };
         let parts = parts(&triples, &users, &items, (summary.mean, summary.deviation), seed);
         let solver = Solver::new(params, summary, seed);
