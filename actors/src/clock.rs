@@ -71,6 +71,22 @@ impl Consistency {
     }
 }
 
+/// Who may go on: a consistency of one's own, on top of what a [`Consistency`] promises to reads.
+///
+/// Whatever a gate lets through, a read at clock `c` still contains every update from clocks before `c − s`, with the
+/// `s` of the job's [`Consistency`]: where the gate is wider, the step waits for its rows instead. A gate must open
+/// for the slowest worker at work, or the run ends as stuck.
+pub trait Gate: Send {
+    /// Whether `worker` may start `clock` while the slowest worker at work is at `min`.
+    fn opens(&mut self, worker: WorkerId, clock: Clock, min: Clock) -> bool;
+}
+
+impl Gate for Consistency {
+    fn opens(&mut self, _: WorkerId, clock: Clock, min: Clock) -> bool {
+        Self::opens(*self, clock, min)
+    }
+}
+
 impl fmt::Display for Consistency {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

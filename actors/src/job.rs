@@ -9,7 +9,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use crate::app::App;
-use crate::clock::{Clock, Consistency};
+use crate::clock::{Clock, Consistency, Gate};
 use crate::id::WorkerId;
 use crate::message::{Snap, Stop};
 use crate::model::{Model, gather};
@@ -26,6 +26,7 @@ pub struct Job {
     pub(crate) tables: Vec<Table>,
     pub(crate) schedule: Box<dyn Schedule>,
     pub(crate) consistency: Consistency,
+    pub(crate) gate: Option<Box<dyn Gate>>,
     pub(crate) n_workers: usize,
     pub(crate) n_shards: Option<usize>,
     pub(crate) seed: u64,
@@ -73,6 +74,7 @@ impl Job {
             tables: Vec::new(),
             schedule: Box::new(Fixed::new(1, 1)),
             consistency: Consistency::Bsp,
+            gate: None,
             n_workers: 1,
             n_shards: None,
             seed: 0,
@@ -96,6 +98,12 @@ impl Job {
     /// How far workers may be apart.
     pub fn consistency(mut self, consistency: Consistency) -> Self {
         self.consistency = consistency;
+        self
+    }
+
+    /// Lets workers through a gate of one's own instead of the consistency's; what reads contain stays the same.
+    pub fn gate(mut self, gate: impl Gate + 'static) -> Self {
+        self.gate = Some(Box::new(gate));
         self
     }
 

@@ -73,7 +73,7 @@ pub mod view;
 pub mod worker;
 
 pub use app::{App, Leased, Outcome, Step};
-pub use clock::{Clock, Consistency};
+pub use clock::{Clock, Consistency, Gate};
 pub use id::{BlockId, PartId, VariableId, WorkerId};
 pub use job::{Handle, Job, Run, RunError, Trained};
 pub use message::{Findings, Phase, Task};

@@ -121,6 +121,10 @@ fn setup<A: App>(
     .start();
 
     let dispatch = Dispatch::new(job.consistency, job.schedule, job.n_workers);
+    let dispatch = match job.gate {
+        Some(gate) => dispatch.gated(gate),
+        None => dispatch,
+    };
     let lifeline = care.lifeline("the scheduler".to_owned());
     let scheduler = Scheduler::new(dispatch, monitor.recipient(), node.clone().recipient(), lifeline).start();
     let ring = Ring { scheduler: scheduler.clone(), shards: shards.clone(), node, encoded: job.encoded };

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::policy::{Mark, Next, Schedule};
-use crate::clock::{Clock, Consistency, VectorClock};
+use crate::clock::{Clock, Consistency, Gate, VectorClock};
 use crate::id::{PartId, WorkerId};
 use crate::message::{Assign, Failure, Phase, Report, Task};
 
@@ -41,6 +41,7 @@ pub struct Ending {
 /// The clocks, the gate and the schedule of one run.
 pub struct Dispatch {
     consistency: Consistency,
+    gate: Box<dyn Gate>,
     schedule: Box<dyn Schedule>,
     expected: usize,
     clocks: VectorClock,
@@ -69,6 +70,7 @@ impl Dispatch {
     pub fn new(consistency: Consistency, schedule: Box<dyn Schedule>, expected: usize) -> Self {
         Self {
             consistency,
+            gate: Box::new(consistency),
             schedule,
             expected,
             clocks: VectorClock::default(),
@@ -80,6 +82,13 @@ impl Dispatch {
             ending: Ending::default(),
             ended: false,
         }
+    }
+
+    /// Lets workers through as `gate` says instead of as the consistency does.
+    #[must_use]
+    pub fn gated(mut self, gate: Box<dyn Gate>) -> Self {
+        self.gate = gate;
+        self
     }
 
     /// The clocks that everyone has finished.
@@ -228,7 +237,7 @@ impl Dispatch {
         let min = self.clocks.min();
         let finished = self.clocks.of(worker).expect("a worker joins before it works").max(min);
         let clock = Clock(finished.0 + in_hand as u64);
-        if !self.consistency.opens(clock, min) {
+        if !self.gate.opens(worker, clock, min) {
             return Asked::Gated;
         }
         let next = if self.ending.failed.is_some() { Next::Done } else { self.schedule.next(worker) };

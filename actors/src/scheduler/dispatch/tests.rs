@@ -253,3 +253,24 @@ fn consistency() -> impl Strategy<Value = Consistency> {
         Just(Consistency::Async),
     ]
 }
+
+/// Lets odd workers run ahead and holds even ones to the slowest.
+struct OddFirst;
+
+impl Gate for OddFirst {
+    fn opens(&mut self, worker: WorkerId, clock: Clock, min: Clock) -> bool {
+        clock.ahead_of(min) <= if worker.0 % 2 == 1 { 3 } else { 0 }
+    }
+}
+
+#[test]
+fn a_gate_of_ones_own_decides_who_may_run_ahead() {
+    let mut dispatch =
+        Dispatch::new(Consistency::Ssp(1), Box::new(Fixed::new(40, 1)), 2).gated(Box::new(OddFirst));
+    dispatch.join(WorkerId(0));
+    let orders = dispatch.join(WorkerId(1));
+    assert_eq!(assigned(&orders), [(0, 0, 0), (1, 0, 1), (1, 1, 2)], "worker 0 gets no second step ahead");
+    assert_eq!(assigned(&dispatch.report(report(1, 0))), [(1, 2, 3)]);
+    assert_eq!(assigned(&dispatch.report(report(1, 1))), [(1, 3, 4)], "three ahead of worker 0");
+    assert_eq!(assigned(&dispatch.report(report(1, 2))), [], "and no further");
+}
