@@ -140,7 +140,7 @@ fn an_unknown_option_is_refused_with_the_nearest_known_one() {
 #[test]
 fn more_workers_than_parts_and_empty_parts_are_fine() {
     each(|app, subject| {
-        for parts in [2, subject.many] {
+        for parts in [1, 2, subject.many] {
             let request = Request { workers: 5, ..subject.request() }.with("parts", parts);
             let objective = train(app, &request).objective;
             let serial = subject.serial(&request);
