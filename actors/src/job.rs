@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::app::App;
 use crate::clock::{Clock, Consistency, Gate};
+use crate::cluster::Seat;
 use crate::id::WorkerId;
 use crate::message::{Snap, Stop};
 use crate::model::{Model, gather};
@@ -32,6 +33,7 @@ pub struct Job {
     pub(crate) seed: u64,
     pub(crate) encoded: bool,
     pub(crate) watchers: Vec<Watcher>,
+    pub(crate) seat: Option<Seat>,
 }
 
 /// Why a run did not end as it should.
@@ -47,6 +49,9 @@ pub enum RunError {
     /// The job cannot be run as it stands.
     #[error("{0}")]
     Job(String),
+    /// The run went well, and its model is with the node that leads.
+    #[error("the model is with the node that leads")]
+    Elsewhere,
 }
 
 /// A finished run.
@@ -80,6 +85,7 @@ impl Job {
             seed: 0,
             encoded: false,
             watchers: Vec::new(),
+            seat: None,
         }
     }
 
@@ -110,6 +116,12 @@ impl Job {
     /// Runs on so many workers in this process.
     pub fn local(mut self, n_workers: usize) -> Self {
         self.n_workers = n_workers;
+        self
+    }
+
+    /// Runs as one node of a cluster: this process hosts the actors of its seat, the others are reached over the bridge.
+    pub fn seat(mut self, seat: Seat) -> Self {
+        self.seat = Some(seat);
         self
     }
 

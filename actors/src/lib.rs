@@ -57,6 +57,7 @@
 pub mod app;
 pub mod bridge;
 pub mod clock;
+pub mod cluster;
 mod gathered;
 pub mod id;
 pub mod job;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use slackline::cluster::Seat;
+
 use crate::lasso::Lasso;
 use crate::logistic::Logistic;
 use crate::matrix_factorization::MatrixFactorization;
@@ -70,6 +72,8 @@ pub struct Request {
     pub options: BTreeMap<String, String>,
     /// Passes every message between actors through its encoding, as between machines: slow, for tests.
     pub encoded: bool,
+    /// This process's place in a cluster, where it is one of several that train the model.
+    pub seat: Option<Seat>,
 }
 
 impl Request {
@@ -84,6 +88,7 @@ impl Request {
             schedule: None,
             options: BTreeMap::new(),
             encoded: false,
+            seat: None,
         }
     }
 

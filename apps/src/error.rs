@@ -55,4 +55,7 @@ pub enum Error {
     /// The run started but could not go on.
     #[error("{0}")]
     Run(String),
+    /// This process did its part of a run whose model is with the node that leads.
+    #[error("the model is with the node that leads")]
+    Elsewhere,
 }

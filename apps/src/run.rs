@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use serde_json::{Map, Value, json};
 use slackline::scheduler::WorkerRecord;
-use slackline::{App, Consistency, Event, Job, WorkerId};
+use slackline::{App, Consistency, Event, Job, RunError, WorkerId};
 
 use crate::catalog::{self, News, OptionSpec, Request, Watch};
 use crate::{Error, nearest};
@@ -14,7 +14,11 @@ use crate::{Error, nearest};
 /// A job as the request has it; tables and schedule are still to come.
 pub(crate) fn job(name: &str, request: &Request, consistency: Consistency) -> Job {
     let job = Job::new(name).consistency(consistency).local(request.workers).seed(request.seed);
-    if request.encoded { job.encoded() } else { job }
+    let job = if request.encoded { job.encoded() } else { job };
+    match &request.seat {
+        Some(seat) => job.seat(seat.clone()),
+        None => job,
+    }
 }
 
 /// Runs a job to its end: progress goes to `watch`, and its switch stops the run at a clock.
@@ -34,7 +38,10 @@ pub(crate) fn run<A: App>(
             (watch.tell)(News::Progress(said(progress)));
         }
     }
-    run.wait().map_err(|error| Error::Run(error.to_string()))
+    run.wait().map_err(|error| match error {
+        RunError::Elsewhere => Error::Elsewhere,
+        error => Error::Run(error.to_string()),
+    })
 }
 
 fn said(progress: slackline::Progress) -> catalog::Progress {

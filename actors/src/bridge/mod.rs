@@ -3,6 +3,8 @@
 //! App and runtime code hold a [`Recipient`]; whether the message moves or is encoded is the recipient's business.
 //! Here the encoding loops back into the same process: it proves that no two actors share memory.
 
+pub mod settings;
+
 use std::marker::PhantomData;
 
 use actix::prelude::*;

@@ -97,6 +97,7 @@ impl Values {
             schedule: self.optional("schedule", check::text)?,
             options,
             encoded: false,
+            seat: None,
         })
     }
 }
