@@ -3,6 +3,7 @@
 
 use actix::prelude::*;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use slackline::cluster::Homes;
 use slackline::message::{Assign, Join, Report};
 use slackline::prelude::*;
 use slackline::scheduler::{Dispatch, Finished, Meet, Scheduler};
@@ -48,7 +49,8 @@ impl Handler<Assign> for Instant {
     type Result = ();
     fn handle(&mut self, Assign { clock, .. }: Assign, _: &mut Self::Context) {
         let result = Ok(Findings::default());
-        let report = Report { worker: self.id, clock, result, computed: 0, waited: 0, staleness: 0 };
+        let (worker, generation) = (self.id, 1);
+        let report = Report { worker, generation, clock, result, computed: 0, waited: 0, staleness: 0 };
         self.report.do_send(report);
     }
 }
@@ -85,9 +87,9 @@ async fn run(n_workers: u32, consistency: Consistency, workers_at: &ArbiterHandl
         let report = scheduler.clone().recipient();
         Instant::start_in_arbiter(workers_at, move |_| Instant { id, report }).recipient()
     };
-    let workers = (0..n_workers).map(WorkerId).map(worker).collect();
-    scheduler.do_send(Meet { shards: Vec::new(), workers });
-    (0..n_workers).map(WorkerId).for_each(|worker| scheduler.do_send(Join { worker }));
+    let workers = (0..n_workers).map(WorkerId).map(|id| (id, (worker(id), String::new()))).collect();
+    scheduler.do_send(Meet { generation: 1, shards: Vec::new(), workers, homes: Homes::default() });
+    (0..n_workers).map(WorkerId).for_each(|worker| scheduler.do_send(Join { worker, generation: 1 }));
     end.await.expect("the run ends");
 }
 

@@ -128,7 +128,7 @@ async fn round(shard: &Addr<Shard>, pull: Pull, through_encoding: bool) {
         true => (encoded(rows), encoded(shard.clone().recipient())),
         false => (rows, shard.clone().recipient()),
     };
-    shard.do_send(Introduce(vec![ToWorker { rows, applied }]));
+    shard.do_send(Introduce([(WorkerId(0), ToWorker { rows, applied })].into()));
     to_shard.do_send(pull);
     assert_eq!(arrived.await.expect("rows arrive"), ROWS);
 }

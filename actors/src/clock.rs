@@ -143,6 +143,11 @@ impl VectorClock {
         self.workers.insert(worker, Entry { finished: self.min, parked: true });
     }
 
+    /// Forgets the workers; those that join from now on start at `min`.
+    pub fn regroup(&mut self) {
+        self.workers.clear();
+    }
+
     /// The clocks that every worker at work has finished; never falls.
     pub fn min(&self) -> Clock {
         self.min

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context as Poller, Poll};
 
 use actix::prelude::*;
@@ -12,10 +11,10 @@ use crate::app::App;
 use crate::clock::{Clock, Consistency, Gate};
 use crate::cluster::Seat;
 use crate::id::WorkerId;
-use crate::message::{Snap, Stop};
-use crate::model::{Model, gather};
+use crate::message::Stop;
+use crate::model::Model;
 use crate::monitor::{Event, Progress, Watcher};
-use crate::node;
+use crate::node::{self, Gather};
 use crate::scheduler::WorkerRecord;
 use crate::scheduler::policy::{Fixed, Schedule};
 use crate::table::Table;
@@ -163,10 +162,10 @@ impl Job {
         make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
     ) -> Result<Run, RunError> {
         self.check()?;
-        let tables = Arc::new(self.tables.clone());
         let (done, outcome) = oneshot::channel();
-        let deployment = node::launch(self, make, done)?;
-        Ok(Run { leash: Leash(deployment.scheduler), shards: deployment.shards, tables, outcome })
+        let node = node::launch(self, make, done)?;
+        let (stop, gather) = (node.clone().recipient(), node.recipient());
+        Ok(Run { leash: Leash(stop), gather, outcome })
     }
 
     /// Starts the actors and waits for the end of the run.
@@ -204,15 +203,14 @@ impl Job {
 #[must_use = "dropping a run stops it: await it, or `wait` for it"]
 pub struct Run {
     leash: Leash,
-    shards: Vec<Recipient<Snap>>,
-    tables: Arc<Vec<Table>>,
+    gather: Recipient<Gather>,
     outcome: oneshot::Receiver<Result<Trained, RunError>>,
 }
 
 impl Run {
     /// A handle that outlives the borrow of the run, to stop it or to read its tables from elsewhere.
     pub fn handle(&self) -> Handle {
-        Handle { stop: self.leash.0.clone(), shards: self.shards.clone(), tables: Arc::clone(&self.tables) }
+        Handle { stop: self.leash.0.clone(), gather: self.gather.clone() }
     }
 
     /// Blocks the calling thread until the run ends. Not for async code: await the run there.
@@ -246,8 +244,7 @@ impl Drop for Leash {
 #[derive(Clone)]
 pub struct Handle {
     stop: Recipient<Stop>,
-    shards: Vec<Recipient<Snap>>,
-    tables: Arc<Vec<Table>>,
+    gather: Recipient<Gather>,
 }
 
 impl Handle {
@@ -261,6 +258,7 @@ impl Handle {
     /// # Errors
     /// [`RunError::Died`] when the run is over.
     pub async fn model(&self) -> Result<Model, RunError> {
-        gather(&self.shards, &self.tables, Clock(0)).await
+        let model = self.gather.send(Gather { need: Clock(0) }).await;
+        model.ok().flatten().ok_or_else(|| RunError::Died("a shard".to_owned()))
     }
 }

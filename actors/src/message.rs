@@ -208,6 +208,8 @@ pub struct Applied {
     pub shard: ShardId,
     /// The push.
     pub sequence: u64,
+    /// Whether it is the shard's backup that has it.
+    pub backup: bool,
 }
 
 /// Worker → scheduler: ready for work.
@@ -216,6 +218,8 @@ pub struct Applied {
 pub struct Join {
     /// Who.
     pub worker: WorkerId,
+    /// In which generation of the run's members.
+    pub generation: u32,
 }
 
 /// Worker → scheduler: a step is done and every shard has acknowledged its updates.
@@ -224,6 +228,8 @@ pub struct Join {
 pub struct Report {
     /// Who.
     pub worker: WorkerId,
+    /// In which generation of the run's members: reports of an older one do not count.
+    pub generation: u32,
     /// The clock that is finished.
     pub clock: Clock,
     /// What was found, or why the step failed.
@@ -252,6 +258,17 @@ pub enum Failure {
 pub struct Advance {
     /// The smallest clock over the workers.
     pub min: Clock,
+}
+
+/// Scheduler → shard: the step of a worker counts. In a cluster a shard keeps updates back until then, so that the steps
+/// of a node that dies count wholly or not at all.
+#[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Commit {
+    /// Whose step.
+    pub worker: WorkerId,
+    /// Which one.
+    pub clock: Clock,
 }
 
 /// Anyone → scheduler: stop at a clock.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{BlockId, PageId, ShardId, TableId};
+use crate::id::{BlockId, PageId, PartId, ShardId, TableId};
 
 /// How the rows of a table are cut into pages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,10 +83,16 @@ impl Geometry {
     }
 }
 
-/// Which shard owns what: pages and blocks are dealt out in turn, each table beginning with another shard.
+/// Which shard owns what: pages and blocks are dealt out in turn, the pages of each table beginning with another shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     n_shards: u32,
+}
+
+impl Default for Placement {
+    fn default() -> Self {
+        Self::over(1)
+    }
 }
 
 impl Placement {
@@ -105,9 +111,14 @@ impl Placement {
         ShardId((page.0 % self.n_shards + u32::from(table.0) % self.n_shards) % self.n_shards)
     }
 
-    /// The shard of a block.
-    pub fn of_block(self, table: TableId, block: BlockId) -> ShardId {
-        self.of_page(table, PageId(block.0))
+    /// The shard of a block, the same for all tables: what belongs to a part lies together.
+    pub fn of_block(self, block: BlockId) -> ShardId {
+        ShardId(block.0 % self.n_shards)
+    }
+
+    /// The shard where a part is at home: it has the part's blocks.
+    pub fn of_part(self, part: PartId) -> ShardId {
+        self.of_block(BlockId(part.0))
     }
 }
 

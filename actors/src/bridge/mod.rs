@@ -4,10 +4,12 @@
 //! Here the encoding loops back into the same process: it proves that no two actors share memory.
 
 pub mod settings;
+pub mod stub;
+pub use stub::*;
 
 use std::marker::PhantomData;
 
-use actix::prelude::*;
+use actix::prelude::{Actor as _, Context, Handler, Message, Recipient};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -27,7 +29,7 @@ struct Loopback<M: Message<Result = ()> + Send + 'static> {
     message: PhantomData<M>,
 }
 
-impl<M: Message<Result = ()> + Send + Unpin + 'static> Actor for Loopback<M> {
+impl<M: Message<Result = ()> + Send + Unpin + 'static> actix::Actor for Loopback<M> {
     type Context = Context<Self>;
 }
 

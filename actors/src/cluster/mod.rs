@@ -3,11 +3,19 @@
 //! Every process runs the same job; its [`Seat`] says which actors of the ring it hosts. One node leads: it hosts the
 //! scheduler and decides who is alive.
 
+pub mod captain;
+mod crew;
+mod layout;
+mod seat;
+mod words;
+
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+pub use captain::{Captain, Origin};
+pub use layout::{Holders, Homes, Host, Layout, NodeName};
+pub use seat::{Seat, status, stop};
 
 pub use crate::bridge::settings::{Settings, Timing, Tls, Token};
 
@@ -75,61 +83,6 @@ pub enum SeatError {
     Refused(String),
 }
 
-/// This process's place in a cluster: cheap to clone, all clones are one seat.
-#[derive(Clone)]
-pub struct Seat(Arc<Inner>);
-
-struct Inner {
-    place: Place,
-}
-
-impl std::fmt::Debug for Seat {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "seat of {}", self.0.place.settings.node)
-    }
-}
-
-impl Seat {
-    /// Takes the seat: the lead listens and returns; a follower finds the lead and is taken in, or refused, by it. From
-    /// now on the node gives signs of life, so take the seat before the data is read.
-    ///
-    /// # Errors
-    /// See [`SeatError`].
-    pub fn take(place: Place) -> Result<Self, SeatError> {
-        Ok(Self(Arc::new(Inner { place })))
-    }
-
-    /// Where this node listens.
-    pub fn address(&self) -> SocketAddr {
-        self.0.place.settings.listen
-    }
-
-    /// The workers of the whole cluster as the topology has it, over all nodes (for a follower as the lead said).
-    pub fn workers(&self) -> usize {
-        self.0.place.workers
-    }
-
-    /// Tells all others that this node cannot go on, and why; the run ends everywhere with that sentence. To be called
-    /// when reading the data failed or the launcher is gone.
-    pub fn give_up(&self, why: &str) {
-        tracing::debug!(why, "gives up");
-    }
-
-    /// Leaves the run in good order: a node of workers only is let go once its steps are done; otherwise the whole run
-    /// stops at a clock.
-    pub fn leave(&self) {}
-
-    /// Tells the lead how this node's loading goes, for the one progress bar: a share of 1.
-    pub fn loading(&self, share: f64) {
-        tracing::trace!(share, "loading");
-    }
-
-    /// Tells the lead's watcher about members: called for every change, from one thread at a time. Lead only.
-    pub fn watch(&self, tell: impl Fn(MemberNews) + Send + Sync + 'static) {
-        drop(tell);
-    }
-}
-
 /// Something about the members of a run that its users should hear: a sentence without the full stop.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -189,22 +142,4 @@ pub struct NodeStatus {
     pub shards: usize,
     /// Milliseconds since it was last heard.
     pub heard: u64,
-}
-
-/// Asks the lead at `address` (`host:port`) how its cluster is doing. Blocks the calling thread.
-///
-/// # Errors
-/// A sentence: nobody answers there within the time, or it refuses.
-pub fn status(settings: &Settings, address: &str, within: Duration) -> Result<Status, String> {
-    let (_, _) = (settings, within);
-    Err(format!("no cluster answers at {address}"))
-}
-
-/// Asks the lead at `address` to stop the run at a clock. Blocks the calling thread until it has said yes.
-///
-/// # Errors
-/// A sentence: nobody answers there within the time, or it refuses.
-pub fn stop(settings: &Settings, address: &str, within: Duration) -> Result<(), String> {
-    let (_, _) = (settings, within);
-    Err(format!("no cluster answers at {address}"))
 }

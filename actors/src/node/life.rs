@@ -26,6 +26,22 @@ impl Breather {
     }
 }
 
+/// What watches over the actors of a run.
+#[derive(Clone)]
+pub(super) struct Care {
+    /// Whether the run is closing: no death counts any more.
+    pub(super) closing: Arc<AtomicBool>,
+    /// Where deaths are told.
+    pub(super) deaths: mpsc::UnboundedSender<String>,
+}
+
+impl Care {
+    /// A lifeline for the actor called `name`.
+    pub(super) fn lifeline(&self, name: String) -> Lifeline {
+        Lifeline::new(name, Arc::clone(&self.closing), self.deaths.clone())
+    }
+}
+
 /// Held by an actor; tells its node when the actor goes away before the run is closing.
 #[derive(Debug)]
 pub struct Lifeline {
@@ -40,6 +56,18 @@ impl Lifeline {
         Self { name, closing, deaths }
     }
 }
+
+impl Lifeline {
+    /// The actor goes away because it is told to: nobody needs to know.
+    pub(crate) fn release(&mut self) {
+        self.closing = Arc::new(AtomicBool::new(true));
+    }
+}
+
+/// Node → worker or shard: its generation is over.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "()")]
+pub(crate) struct Retire;
 
 impl Drop for Lifeline {
     fn drop(&mut self) {

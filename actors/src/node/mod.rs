@@ -1,9 +1,15 @@
 //! The node: one process's actors, started, joined, watched over, and wound up in good order.
 
 mod actor;
+mod cast;
 mod deploy;
+mod duty;
 mod life;
+mod reach;
 
+pub(crate) use actor::Gather;
 pub(crate) use deploy::launch;
-pub(crate) use life::Breather;
+pub(crate) use duty::{Task, Word};
 pub use life::Lifeline;
+pub(crate) use life::{Breather, Retire};
+pub(crate) use reach::Post;

@@ -8,8 +8,9 @@ use actix::prelude::*;
 use super::dispatch::{Dispatch, Ending, Order};
 use super::policy::Mark;
 use crate::clock::Clock;
+use crate::cluster::Homes;
 use crate::id::WorkerId;
-use crate::message::{Advance, Assign, Join, Phase, Report, Stop};
+use crate::message::{Advance, Assign, Commit, Join, Phase, Report, Stop};
 use crate::monitor::{Event, Progress};
 use crate::node::{Breather, Lifeline};
 
@@ -20,8 +21,10 @@ const LONG: Duration = Duration::from_secs(60);
 /// An actor that hands out steps.
 pub struct Scheduler {
     dispatch: Dispatch,
-    shards: Vec<Recipient<Advance>>,
-    workers: Vec<Recipient<Assign>>,
+    /// The generation of members that it speaks with.
+    generation: u32,
+    shards: Vec<ToShard>,
+    workers: BTreeMap<WorkerId, Recipient<Assign>>,
     monitor: Recipient<Event>,
     finished: Recipient<Finished>,
     stopwatch: Stopwatch,
@@ -35,14 +38,36 @@ pub struct Scheduler {
     _lifeline: Lifeline,
 }
 
-/// Tells the scheduler where the others are; the run begins when all workers have joined.
+/// Tells the scheduler where the others are; work begins when all workers have joined.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Meet {
-    /// The shards, shard 0 first.
-    pub shards: Vec<Recipient<Advance>>,
-    /// The workers, worker 0 first.
-    pub workers: Vec<Recipient<Assign>>,
+    /// The generation of these members.
+    pub generation: u32,
+    /// The shards, and those that stand by for them.
+    pub shards: Vec<ToShard>,
+    /// The workers, and the names of their nodes.
+    pub workers: BTreeMap<WorkerId, (Recipient<Assign>, String)>,
+    /// Which parts are at home where.
+    pub homes: Homes,
+}
+
+/// Where the scheduler tells a shard what counts.
+#[derive(Clone)]
+pub struct ToShard {
+    /// The smallest clock.
+    pub advance: Recipient<Advance>,
+    /// One step.
+    pub commit: Recipient<Commit>,
+}
+
+/// Node → scheduler: the members change, so no more reports of this generation count. Answered with the smallest clock
+/// once that is so; [`Meet`] follows.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Clock")]
+pub struct Halt {
+    /// The workers of the next generation.
+    pub workers: usize,
 }
 
 /// Scheduler → node: the run is over.
@@ -64,6 +89,8 @@ pub struct Finished {
 /// What one worker did in a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkerRecord {
+    /// The node that it is on; empty where there is but one.
+    pub node: String,
     /// Steps finished.
     pub steps: u64,
     /// Seconds computing.
@@ -101,8 +128,9 @@ impl Scheduler {
     ) -> Self {
         Self {
             dispatch,
+            generation: 0,
             shards: Vec::new(),
-            workers: Vec::new(),
+            workers: BTreeMap::new(),
             monitor,
             finished,
             stopwatch: Stopwatch { spent: Duration::ZERO, running_since: Some(Instant::now()) },
@@ -120,9 +148,14 @@ impl Scheduler {
             match order {
                 Order::Assign(worker, assign) => {
                     self.heard.insert(worker, Instant::now());
-                    self.workers[worker.index()].do_send(assign);
+                    self.workers[&worker].do_send(assign);
                 }
-                Order::Advance(min) => self.shards.iter().for_each(|shard| shard.do_send(Advance { min })),
+                Order::Advance(min) => {
+                    self.shards.iter().for_each(|shard| shard.advance.do_send(Advance { min }));
+                }
+                Order::Commit(worker, clock) => {
+                    self.shards.iter().for_each(|shard| shard.commit.do_send(Commit { worker, clock }));
+                }
                 Order::Mark(mark) => self.mark(mark),
                 Order::Enter(phase) => self.stopwatch.enter(phase),
                 Order::End(ending) => self.end(ending),
@@ -187,15 +220,33 @@ impl Actor for Scheduler {
 
 impl Handler<Meet> for Scheduler {
     type Result = ();
-    fn handle(&mut self, Meet { shards, workers }: Meet, _: &mut Self::Context) {
-        self.records = (0..workers.len()).map(|w| (WorkerId::at(w), WorkerRecord::default())).collect();
-        (self.shards, self.workers) = (shards, workers);
+    fn handle(&mut self, Meet { generation, shards, workers, homes }: Meet, _: &mut Self::Context) {
+        for (worker, (_, node)) in &workers {
+            self.records.entry(*worker).or_default().node.clone_from(node);
+        }
+        self.workers = workers.into_iter().map(|(worker, (assign, _))| (worker, assign)).collect();
+        (self.generation, self.shards) = (generation, shards);
+        self.dispatch.settle(&homes);
+    }
+}
+
+impl Handler<Halt> for Scheduler {
+    type Result = MessageResult<Halt>;
+    fn handle(&mut self, Halt { workers }: Halt, _: &mut Self::Context) -> Self::Result {
+        self.dispatch.regroup(workers);
+        self.generation = 0;
+        self.shards.clear();
+        self.workers.clear();
+        MessageResult(self.dispatch.min())
     }
 }
 
 impl Handler<Join> for Scheduler {
     type Result = ();
-    fn handle(&mut self, Join { worker }: Join, ctx: &mut Self::Context) {
+    fn handle(&mut self, Join { worker, generation }: Join, ctx: &mut Self::Context) {
+        if generation != self.generation {
+            return;
+        }
         let orders = self.dispatch.join(worker);
         self.carry_out(orders, ctx);
     }
@@ -204,6 +255,9 @@ impl Handler<Join> for Scheduler {
 impl Handler<Report> for Scheduler {
     type Result = ();
     fn handle(&mut self, report: Report, ctx: &mut Self::Context) {
+        if report.generation != self.generation {
+            return;
+        }
         self.record(&report);
         let orders = self.dispatch.report(report);
         self.carry_out(orders, ctx);

@@ -4,6 +4,8 @@
 //! same order: assignments, and with them the whole run, repeat exactly. Otherwise a worker gets its next task while
 //! it computes the one before, as far as the gate allows.
 
+mod regroup;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use super::policy::{Mark, Next, Schedule};
@@ -21,6 +23,8 @@ pub enum Order {
     Assign(WorkerId, Assign),
     /// Tell all shards that `min` rose.
     Advance(Clock),
+    /// In a cluster: tell all shards that a worker's step counts.
+    Commit(WorkerId, Clock),
     /// Tell whoever watches the run.
     Mark(Mark),
     /// Count the time from now on as training, or as evaluation.
@@ -44,6 +48,8 @@ pub struct Dispatch {
     gate: Box<dyn Gate>,
     schedule: Box<dyn Schedule>,
     expected: usize,
+    /// Whether shards keep the updates of a step back until they are told that it counts.
+    transactional: bool,
     clocks: VectorClock,
     hands: BTreeMap<WorkerId, VecDeque<(Clock, Task)>>,
     /// Under `bsp`: what came in during the clock that is under way.
@@ -52,6 +58,8 @@ pub struct Dispatch {
     /// Whether others than the worker that reports may get work: `min` rose, or the schedule had nothing for somebody.
     others: bool,
     phase: Phase,
+    /// Whether the run was told to stop.
+    stopping: bool,
     ending: Ending,
     ended: bool,
 }
@@ -73,12 +81,14 @@ impl Dispatch {
             gate: Box::new(consistency),
             schedule,
             expected,
+            transactional: false,
             clocks: VectorClock::default(),
             hands: BTreeMap::new(),
             held: BTreeMap::new(),
             tries: BTreeMap::new(),
             others: false,
             phase: Phase::Train,
+            stopping: false,
             ending: Ending::default(),
             ended: false,
         }
@@ -88,6 +98,13 @@ impl Dispatch {
     #[must_use]
     pub fn gated(mut self, gate: Box<dyn Gate>) -> Self {
         self.gate = gate;
+        self
+    }
+
+    /// The same, as part of a cluster: shards are told of every step that counts.
+    #[must_use]
+    pub fn transactional(mut self) -> Self {
+        self.transactional = true;
         self
     }
 
@@ -131,13 +148,24 @@ impl Dispatch {
 
     /// Ends the run at a clock.
     pub fn stop(&mut self) -> Vec<Order> {
-        self.ending.stopped |= self.schedule.wind_down();
+        self.stopping = true;
+        self.wind_down();
         self.go_on(None)
+    }
+
+    /// Has the schedule wind down if the run was told to stop: again after tasks came back, which may leave out more.
+    fn wind_down(&mut self) {
+        if self.stopping {
+            self.ending.stopped |= self.schedule.wind_down();
+        }
     }
 
     fn learn(&mut self, task: Task, report: Report, orders: &mut Vec<Order>) {
         let advanced = self.clocks.tick(report.worker);
         self.others |= advanced;
+        if self.transactional && self.consistency != Consistency::Bsp {
+            orders.push(Order::Commit(report.worker, report.clock)); // under `bsp` the advance of `min` says it
+        }
         match report.result {
             Ok(findings) => {
                 self.tries.remove(&task.part);
@@ -154,7 +182,10 @@ impl Dispatch {
                 let tries = self.tries.entry(task.part).or_default();
                 *tries += 1;
                 match *tries < TRIES {
-                    true => self.schedule.put_back(task),
+                    true => {
+                        self.schedule.put_back(task);
+                        self.wind_down();
+                    }
                     false => self.fail(format!("{why}, for the {TRIES}rd time")),
                 }
             }

@@ -8,6 +8,6 @@ mod dispatch;
 pub mod policy;
 mod queue;
 
-pub use actor::{Finished, Meet, Scheduler, WorkerRecord};
+pub use actor::{Finished, Halt, Meet, Scheduler, ToShard, WorkerRecord};
 pub use dispatch::{Dispatch, Ending, Order};
 pub use queue::PriorityQueue;

@@ -1,22 +1,24 @@
 //! The shard as an actor: messages in, decisions of the [`Store`], messages out.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::store::{Outgoing, Store};
-use crate::message::{Advance, Applied, Pull, Push, Rows, Snap, Snapshot};
+use crate::id::WorkerId;
+use crate::message::{Advance, Applied, Commit, Pull, Push, Rows, Snap, Snapshot};
 use crate::node::{Breather, Lifeline};
 
 /// An actor that owns rows.
 pub struct Shard {
-    store: Store,
-    workers: Vec<ToWorker>,
+    /// Absent once it was handed over to the next generation.
+    store: Option<Store>,
+    workers: BTreeMap<WorkerId, ToWorker>,
     snapshots: HashMap<u64, oneshot::Sender<Snapshot>>,
     asked: u64,
     breather: Breather,
-    _lifeline: Lifeline,
+    lifeline: Lifeline,
 }
 
 /// Where a shard sends what it has for one worker.
@@ -28,29 +30,44 @@ pub struct ToWorker {
     pub applied: Recipient<Applied>,
 }
 
-/// Tells a shard where the workers are, worker 0 first.
+/// Tells a shard where the workers are.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct Introduce(pub Vec<ToWorker>);
+pub struct Introduce(pub BTreeMap<WorkerId, ToWorker>);
+
+/// Node → shard: its generation is over; the next one needs what it has. Answered once with it, and the actor stops.
+#[derive(Debug, Clone, Copy, Message)]
+#[rtype(result = "Option<Store>")]
+pub struct HandOver;
 
 impl Shard {
     /// An actor around a store; `lifeline` tells its node when it dies.
     pub fn new(store: Store, lifeline: Lifeline) -> Self {
         Self {
-            store,
-            workers: Vec::new(),
+            store: Some(store),
+            workers: BTreeMap::new(),
             snapshots: HashMap::new(),
             asked: 0,
             breather: Breather::default(),
-            _lifeline: lifeline,
+            lifeline,
         }
     }
 
-    fn send(&mut self, out: impl IntoIterator<Item = Outgoing>) {
-        for message in out {
+    /// Has the store take something in, and sends what follows from it.
+    fn with<I: IntoIterator<Item = Outgoing>>(&mut self, decide: impl FnOnce(&mut Store) -> I) {
+        let Some(store) = &mut self.store else { return };
+        for message in decide(store) {
             match message {
-                Outgoing::Rows(worker, rows) => self.workers[worker.index()].rows.do_send(rows),
-                Outgoing::Applied(worker, applied) => self.workers[worker.index()].applied.do_send(applied),
+                Outgoing::Rows(worker, rows) => {
+                    if let Some(worker) = self.workers.get(&worker) {
+                        worker.rows.do_send(rows);
+                    }
+                }
+                Outgoing::Applied(worker, applied) => {
+                    if let Some(worker) = self.workers.get(&worker) {
+                        worker.applied.do_send(applied);
+                    }
+                }
                 Outgoing::Snapshot(number, snapshot) => {
                     if let Some(asker) = self.snapshots.remove(&number) {
                         asker.send(snapshot).ok(); // an asker that left no longer wants it
@@ -79,8 +96,7 @@ impl Handler<Introduce> for Shard {
 impl Handler<Pull> for Shard {
     type Result = ();
     fn handle(&mut self, pull: Pull, ctx: &mut Self::Context) {
-        let out = self.store.pull(pull);
-        self.send(out);
+        self.with(|store| store.pull(pull));
         self.breather.breathe(ctx);
     }
 }
@@ -88,8 +104,7 @@ impl Handler<Pull> for Shard {
 impl Handler<Push> for Shard {
     type Result = ();
     fn handle(&mut self, push: Push, ctx: &mut Self::Context) {
-        let out = self.store.push(push);
-        self.send(out);
+        self.with(|store| store.push(push));
         self.breather.breathe(ctx);
     }
 }
@@ -97,9 +112,25 @@ impl Handler<Push> for Shard {
 impl Handler<Advance> for Shard {
     type Result = ();
     fn handle(&mut self, advance: Advance, ctx: &mut Self::Context) {
-        let out = self.store.advance(advance);
-        self.send(out);
+        self.with(|store| store.advance(advance));
         self.breather.breathe(ctx);
+    }
+}
+
+impl Handler<Commit> for Shard {
+    type Result = ();
+    fn handle(&mut self, commit: Commit, ctx: &mut Self::Context) {
+        self.with(|store| store.commit(commit));
+        self.breather.breathe(ctx);
+    }
+}
+
+impl Handler<HandOver> for Shard {
+    type Result = MessageResult<HandOver>;
+    fn handle(&mut self, _: HandOver, ctx: &mut Self::Context) -> Self::Result {
+        self.lifeline.release();
+        ctx.stop();
+        MessageResult(self.store.take())
     }
 }
 
@@ -109,8 +140,8 @@ impl Handler<Snap> for Shard {
         let (asker, answer) = oneshot::channel();
         self.asked += 1;
         self.snapshots.insert(self.asked, asker);
-        let out = self.store.snapshot(self.asked, snap);
-        self.send(out);
+        let number = self.asked;
+        self.with(|store| store.snapshot(number, snap));
         Box::pin(async { answer.await.ok() })
     }
 }

@@ -6,5 +6,5 @@ mod actor;
 mod store;
 mod tables;
 
-pub use actor::{Introduce, Shard, ToWorker};
+pub use actor::{HandOver, Introduce, Shard, ToWorker};
 pub use store::{Outgoing, Store};

@@ -4,6 +4,8 @@
 //!   in, and the blocks it leases are home; until then it is parked here.
 //! * A push is applied once, in the order of its worker's sequence. Under `bsp` the updates of a clock are kept until
 //!   `min` passes that clock, then folded in worker order: the sum has the same bits whatever the order of arrival.
+//! * In a cluster a shard is *transactional*: it keeps the updates and blocks of a step back until the scheduler says that
+//!   the step counts, so that the steps of a node that dies count wholly or not at all.
 //! * Under `essp` a changed page goes to its subscribers when `min` advances.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +14,7 @@ use std::sync::Arc;
 use super::tables::Tables;
 use crate::clock::{Clock, Consistency};
 use crate::id::{BlockId, PageKey, ShardId, WorkerId};
-use crate::message::{Advance, Applied, Page, Pull, Push, RowBatch, Rows, Snap, Snapshot};
+use crate::message::{Advance, Applied, Commit, Lease, Page, Pull, Push, RowBatch, Rows, Snap, Snapshot};
 use crate::placement::Placement;
 use crate::table::Table;
 
@@ -31,13 +33,18 @@ pub enum Outgoing {
 pub struct Store {
     id: ShardId,
     consistency: Consistency,
+    /// Whether steps count only once the scheduler says so.
+    transactional: bool,
+    /// Whether it stands by for another shard.
+    backup: bool,
     tables: Tables,
     min: Clock,
     /// The last push taken in, per worker.
     taken: BTreeMap<WorkerId, u64>,
     /// The last push folded in, per worker, as readers see it.
     applied: Arc<Vec<u64>>,
-    /// Under `bsp`: updates of clocks that not everyone has finished, in the order they will be folded.
+    /// Under `bsp`: updates of clocks that not everyone has finished, in the order they will be folded. In a cluster:
+    /// of steps that do not count yet.
     held: BTreeMap<(Clock, WorkerId), Vec<Held>>,
     /// Pulls that cannot be answered yet, in order of arrival.
     parked: Vec<Pull>,
@@ -50,8 +57,13 @@ pub struct Store {
     snapshots: Vec<Pending>,
 }
 
-/// The number of a push and its updates.
-type Held = (u64, Vec<Page>, Vec<RowBatch>);
+/// A push that is not folded in yet.
+struct Held {
+    sequence: u64,
+    deltas: Vec<Page>,
+    batches: Vec<RowBatch>,
+    returns: Vec<Lease>,
+}
 
 struct Pending {
     number: u64,
@@ -67,6 +79,8 @@ impl Store {
         Self {
             id,
             consistency,
+            transactional: false,
+            backup: false,
             tables: Tables::new(id, placement, tables),
             min: Clock(0),
             taken: BTreeMap::new(),
@@ -77,6 +91,18 @@ impl Store {
             changed: BTreeSet::new(),
             snapshots: Vec::new(),
         }
+    }
+
+    /// The same, as part of a cluster: the updates of a step count once it is committed.
+    #[must_use]
+    pub fn transactional(mut self) -> Self {
+        self.transactional = true;
+        self
+    }
+
+    /// Whether it stands by for the shard of its number, which others read, or is that shard.
+    pub fn stand_by(&mut self, backup: bool) {
+        self.backup = backup;
     }
 
     /// Its number.
@@ -95,7 +121,7 @@ impl Store {
 
     /// Takes in the updates of a step and the blocks it gives back; says what follows from it.
     pub fn push(&mut self, push: Push) -> Vec<Outgoing> {
-        let ack = Applied { shard: self.id, sequence: push.sequence };
+        let ack = Applied { shard: self.id, sequence: push.sequence, backup: self.backup };
         let mut out = vec![Outgoing::Applied(push.worker, ack)];
         let taken = self.taken.entry(push.worker).or_default();
         if push.sequence <= *taken {
@@ -103,15 +129,39 @@ impl Store {
         }
         assert_eq!(push.sequence, *taken + 1, "updates of worker {} arrive in order", push.worker);
         *taken = push.sequence;
-        push.returns.into_iter().for_each(|lease| self.tables.take_back(lease, push.worker));
-        if self.consistency == Consistency::Bsp && push.clock >= self.min {
-            let held = (push.sequence, push.deltas, push.batches);
-            self.held.entry((push.clock, push.worker)).or_default().push(held);
+        let Push { worker, sequence, clock, deltas, batches, mut returns } = push;
+        if !self.transactional {
+            std::mem::take(&mut returns).into_iter().for_each(|lease| self.tables.take_back(lease, worker));
+        }
+        let held = Held { sequence, deltas, batches, returns };
+        if self.transactional || self.consistency == Consistency::Bsp && clock >= self.min {
+            self.held.entry((clock, worker)).or_default().push(held);
         } else {
-            self.fold(push.worker, push.sequence, &push.deltas, &push.batches);
+            self.fold(worker, held);
         }
         out.extend(self.release());
         out
+    }
+
+    /// Learns that a step counts.
+    pub fn commit(&mut self, Commit { worker, clock }: Commit) -> Vec<Outgoing> {
+        let held = self.held.remove(&(clock, worker)).unwrap_or_default(); // a step without a word for this shard
+        held.into_iter().for_each(|held| self.fold(worker, held));
+        self.release()
+    }
+
+    /// Forgets every step that does not count, and everyone who was waiting: the members of the run have changed, and the
+    /// next generation of workers begins at `min` with nothing in hand.
+    pub fn regroup(&mut self, min: Clock) {
+        self.tables.bring_home();
+        self.held.clear();
+        self.taken.clear();
+        self.applied = Arc::default();
+        self.parked.clear();
+        self.readers.clear();
+        self.changed.clear();
+        self.snapshots.clear();
+        self.min = self.min.max(min);
     }
 
     /// Learns that everyone has finished the clocks before `min`.
@@ -119,9 +169,7 @@ impl Store {
         self.min = self.min.max(min);
         let later = self.held.split_off(&(self.min, WorkerId(0)));
         for ((_, worker), pushes) in std::mem::replace(&mut self.held, later) {
-            pushes
-                .iter()
-                .for_each(|(sequence, deltas, batches)| self.fold(worker, *sequence, deltas, batches));
+            pushes.into_iter().for_each(|held| self.fold(worker, held));
         }
         let mut out = self.release();
         out.extend(self.refresh_readers());
@@ -153,8 +201,10 @@ impl Store {
         }
         let copies =
             pull.copies.iter().filter_map(|(table, block)| self.tables.copy(*table, *block)).collect();
+        let keep = self.transactional;
+        let leases = pull.leases.iter();
         let leases =
-            pull.leases.iter().map(|(table, block)| self.tables.lend(*table, *block, pull.worker)).collect();
+            leases.map(|(table, block)| self.tables.lend(*table, *block, pull.worker, keep)).collect();
         Outgoing::Rows(
             pull.worker,
             Rows {
@@ -170,11 +220,13 @@ impl Store {
         )
     }
 
-    fn fold(&mut self, worker: WorkerId, sequence: u64, deltas: &[Page], batches: &[RowBatch]) {
-        for delta in deltas {
+    fn fold(&mut self, worker: WorkerId, held: Held) {
+        let Held { sequence, deltas, batches, returns } = held;
+        for delta in &deltas {
             self.tables.fold(delta);
             self.changed.insert((delta.table, delta.page));
         }
+        returns.into_iter().for_each(|lease| self.tables.take_back(lease, worker));
         batches.iter().for_each(|batch| self.tables.fold_rows(batch));
         let applied = Arc::make_mut(&mut self.applied);
         if applied.len() <= worker.index() {

@@ -13,7 +13,7 @@ use crate::values::{Buffer, Content, Element, Kind};
 pub(super) struct Tables {
     tables: Arc<Vec<Table>>,
     pages: Vec<BTreeMap<PageId, Versions>>,
-    blocks: Vec<BTreeMap<BlockId, Slot>>,
+    blocks: Vec<BTreeMap<BlockId, Block>>,
 }
 
 /// A page as it is, and the version before it.
@@ -41,11 +41,39 @@ impl Versions {
     }
 }
 
+/// A leased block, and memory for the next copy of it.
+#[derive(Debug)]
+struct Block {
+    slot: Slot,
+    spare: Option<Buffer>,
+}
+
 /// Where a leased block is.
 #[derive(Debug)]
 enum Slot {
     Home(Buffer),
-    Out(WorkerId),
+    /// With a worker; `kept` is what it got, in case the step never counts.
+    Out {
+        to: WorkerId,
+        kept: Option<Buffer>,
+    },
+}
+
+impl Block {
+    fn home(rows: Buffer) -> Self {
+        Self { slot: Slot::Home(rows), spare: None }
+    }
+
+    /// A copy of the rows, in memory that served before where there is some.
+    fn copy_of(&mut self, rows: &Buffer) -> Buffer {
+        match self.spare.take() {
+            Some(mut copy) => {
+                copy.copy_from(rows);
+                copy
+            }
+            None => rows.clone(),
+        }
+    }
 }
 
 impl Tables {
@@ -67,8 +95,8 @@ impl Tables {
             blocks.push(
                 (0..table.n_blocks())
                     .map(BlockId::at)
-                    .filter(|block| placement.of_block(id, *block) == shard)
-                    .map(|block| (block, Slot::Home(table.start(table.rows_of(block), 0..table.width()))))
+                    .filter(|block| placement.of_block(*block) == shard)
+                    .map(|block| (block, Block::home(table.start(table.rows_of(block), 0..table.width()))))
                     .collect(),
             );
         }
@@ -155,38 +183,62 @@ impl Tables {
 
     /// Whether a block is here.
     pub(super) fn is_home(&self, table: TableId, block: BlockId) -> bool {
-        matches!(self.blocks[table.index()].get(&block), Some(Slot::Home(_)))
+        self.blocks[table.index()].get(&block).is_some_and(|block| matches!(block.slot, Slot::Home(_)))
     }
 
-    /// Hands a block out.
+    /// Hands a block out; with `keep` a copy stays here until it comes back.
     ///
     /// # Panics
     /// When it is not home.
-    pub(super) fn lend(&mut self, table: TableId, block: BlockId, to: WorkerId) -> Lease {
-        let slot = self.blocks[table.index()].get_mut(&block).expect("a lease goes to the block's shard");
-        match std::mem::replace(slot, Slot::Out(to)) {
-            Slot::Home(rows) => Lease { table, block, rows },
-            Slot::Out(holder) => panic!("block {block} is leased to worker {holder} and cannot go to {to}"),
+    pub(super) fn lend(&mut self, table: TableId, block: BlockId, to: WorkerId, keep: bool) -> Lease {
+        let held = self.blocks[table.index()].get_mut(&block).expect("a lease goes to the block's shard");
+        match std::mem::replace(&mut held.slot, Slot::Out { to, kept: None }) {
+            Slot::Home(rows) => {
+                let kept = keep.then(|| held.copy_of(&rows));
+                held.slot = Slot::Out { to, kept };
+                Lease { table, block, rows }
+            }
+            Slot::Out { to: holder, .. } => {
+                panic!("block {block} is leased to worker {holder} and cannot go to {to}")
+            }
         }
     }
 
     /// A copy of a block that is home.
     pub(super) fn copy(&self, table: TableId, block: BlockId) -> Option<Lease> {
-        match self.blocks[table.index()].get(&block) {
-            Some(Slot::Home(rows)) => Some(Lease { table, block, rows: rows.clone() }),
-            _ => None,
+        match &self.blocks[table.index()].get(&block)?.slot {
+            Slot::Home(rows) => Some(Lease { table, block, rows: rows.clone() }),
+            Slot::Out { .. } => None,
         }
     }
 
-    /// Takes a block back from its holder.
+    /// Takes a block back from its holder. A backup, which lends nothing, takes in what came back to its shard.
     ///
     /// # Panics
-    /// When `from` does not hold it.
+    /// When it is with another worker.
     pub(super) fn take_back(&mut self, lease: Lease, from: WorkerId) {
-        let slot =
+        let block =
             self.blocks[lease.table.index()].get_mut(&lease.block).expect("a block returns to its shard");
-        assert!(matches!(slot, Slot::Out(holder) if *holder == from), "only its holder returns a block");
-        *slot = Slot::Home(lease.rows);
+        block.spare = match std::mem::replace(&mut block.slot, Slot::Home(lease.rows)) {
+            Slot::Home(before) => Some(before),
+            Slot::Out { to, kept } => {
+                assert_eq!(to, from, "only its holder returns a block");
+                kept
+            }
+        };
+    }
+
+    /// Takes every block home as it was lent: the steps that hold them never count.
+    ///
+    /// # Panics
+    /// When a block was lent without a copy being kept.
+    pub(super) fn bring_home(&mut self) {
+        for block in self.blocks.iter_mut().flat_map(BTreeMap::values_mut) {
+            if let Slot::Out { kept, .. } = &mut block.slot {
+                let kept = kept.take().expect("a shard that may have to take blocks home keeps copies");
+                block.slot = Slot::Home(kept);
+            }
+        }
     }
 
     /// The rows of a table that are here, and the blocks that are out.
@@ -195,10 +247,10 @@ impl Tables {
             self.pages[table.index()].iter().map(|(page, rows)| (*page, Arc::clone(&rows.now))).collect();
         let mut out = Vec::new();
         let mut blocks = Vec::new();
-        for (block, slot) in &self.blocks[table.index()] {
-            match slot {
+        for (block, held) in &self.blocks[table.index()] {
+            match &held.slot {
                 Slot::Home(rows) => blocks.push((*block, rows.clone())),
-                Slot::Out(_) => out.push(*block),
+                Slot::Out { .. } => out.push(*block),
             }
         }
         (Snapshot { pages, blocks }, out)

@@ -7,9 +7,9 @@ use actix::prelude::*;
 
 use super::desk::{Action, Desk, Prepared, Spent};
 use crate::app::{Outcome, Step};
-use crate::id::WorkerId;
+use crate::id::{ShardId, WorkerId};
 use crate::message::{Applied, Assign, Join, Pull, Push, Report, Rows};
-use crate::node::{Breather, Lifeline};
+use crate::node::{Breather, Lifeline, Retire};
 
 /// An actor that has steps computed.
 pub struct Worker {
@@ -20,7 +20,7 @@ pub struct Worker {
     app: Option<Recipient<Step>>,
     idle_since: Instant,
     breather: Breather,
-    _lifeline: Lifeline,
+    lifeline: Lifeline,
 }
 
 /// Where a worker sends what it has.
@@ -30,13 +30,21 @@ pub struct Routes {
     /// The scheduler's ear for finished steps.
     pub report: Recipient<Report>,
     /// The shards, shard 0 first.
-    pub shards: Vec<(Recipient<Pull>, Recipient<Push>)>,
+    pub shards: Vec<ToHolders>,
     /// The node, which makes an app anew that died.
     pub renew: Recipient<Renew>,
 }
 
-/// Worker → node: make this worker's app, at first or since it died. Answered with `None` when it cannot be made: the
-/// run is then over.
+/// Where a worker reaches those who have the rows of a shard.
+pub struct ToHolders {
+    /// The shard.
+    pub pull: Recipient<Pull>,
+    /// The shard, and who stands by for it.
+    pub push: Vec<Recipient<Push>>,
+}
+
+/// Worker → node: give me this worker's app: the one there is, or a new one since there is none or it died. Answered with
+/// `None` when it cannot be made: the run is then over.
 #[derive(Message)]
 #[rtype(result = "Option<Recipient<Step>>")]
 pub struct Renew(pub WorkerId);
@@ -45,19 +53,30 @@ impl Worker {
     /// An actor around a desk; `lifeline` tells its node when it dies.
     pub fn new(id: WorkerId, desk: Desk, routes: Routes, lifeline: Lifeline) -> Self {
         let (idle_since, breather) = (Instant::now(), Breather::default());
-        Self { id, desk, routes, app: None, idle_since, breather, _lifeline: lifeline }
+        Self { id, desk, routes, app: None, idle_since, breather, lifeline }
+    }
+
+    /// It will never begin: nobody needs to know when it goes away.
+    pub(crate) fn release(&mut self) {
+        self.lifeline.release();
     }
 
     fn act(&mut self, actions: Vec<Action>, ctx: &mut Context<Self>) {
         for action in actions {
             match action {
-                Action::Pull(shard, pull) => self.routes.shards[shard.index()].0.do_send(pull),
-                Action::Push(shard, push) => self.routes.shards[shard.index()].1.do_send(push),
+                Action::Pull(shard, pull) => self.routes.shards[shard.index()].pull.do_send(pull),
+                Action::Push(shard, push) => self.push(shard, push),
                 Action::Report(report) => self.routes.report.do_send(report),
                 Action::Compute(step) => self.compute(step, ctx),
             }
         }
         self.breather.breathe(ctx);
+    }
+
+    fn push(&self, shard: ShardId, push: Push) {
+        let Some((last, others)) = self.routes.shards[shard.index()].push.split_last() else { return };
+        others.iter().for_each(|holder| holder.do_send(push.clone()));
+        last.do_send(push);
     }
 
     fn compute(&mut self, Prepared(step): Prepared, ctx: &mut Context<Self>) {
@@ -111,7 +130,17 @@ impl Actor for Worker {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.set_mailbox_capacity(1024);
-        self.with_new_app(ctx, |worker, _| worker.routes.join.do_send(Join { worker: worker.id }));
+        self.with_new_app(ctx, |worker, _| {
+            worker.routes.join.do_send(Join { worker: worker.id, generation: worker.desk.generation() });
+        });
+    }
+}
+
+impl Handler<Retire> for Worker {
+    type Result = ();
+    fn handle(&mut self, _: Retire, ctx: &mut Self::Context) {
+        self.lifeline.release();
+        ctx.stop();
     }
 }
 

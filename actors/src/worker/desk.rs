@@ -47,6 +47,9 @@ pub struct Desk {
     placement: Placement,
     consistency: Consistency,
     seed: u64,
+    generation: u32,
+    transactional: bool,
+    backed: Arc<BTreeSet<ShardId>>,
     cache: Arc<RowCache>,
     outbox: Outbox,
     tickets: u64,
@@ -83,7 +86,8 @@ struct Computing {
 
 struct Sent {
     clock: Clock,
-    awaited: BTreeSet<(ShardId, u64)>,
+    /// Who has not acknowledged what; `true` for a shard's backup.
+    awaited: BTreeSet<(ShardId, u64, bool)>,
     report: Report,
 }
 
@@ -107,12 +111,18 @@ pub struct Setting {
     pub consistency: Consistency,
     /// The job's seed.
     pub seed: u64,
+    /// The generation of the run's members.
+    pub generation: u32,
+    /// Whether shards keep updates back until the scheduler says that their step counts.
+    pub transactional: bool,
+    /// The shards that have a backup, which gets every push too.
+    pub backed: Arc<BTreeSet<ShardId>>,
 }
 
 impl Desk {
     /// An empty desk.
     pub fn new(worker: WorkerId, setting: Setting, cache: Arc<RowCache>) -> Self {
-        let Setting { tables, placement, consistency, seed } = setting;
+        let Setting { tables, placement, consistency, seed, generation, transactional, backed } = setting;
         Self {
             worker,
             whole: needs::whole(&tables),
@@ -120,6 +130,9 @@ impl Desk {
             placement,
             consistency,
             seed,
+            generation,
+            transactional,
+            backed,
             cache,
             outbox: Outbox::new(worker, placement),
             tickets: 0,
@@ -128,6 +141,11 @@ impl Desk {
             unacknowledged: VecDeque::new(),
             reads: HashMap::new(),
         }
+    }
+
+    /// The generation of the run's members that it belongs to.
+    pub fn generation(&self) -> u32 {
+        self.generation
     }
 
     /// Takes a step on: pulls what it needs and the cache does not have.
@@ -172,7 +190,7 @@ impl Desk {
     /// Takes an acknowledgement in.
     pub fn applied(&mut self, applied: Applied) -> Vec<Action> {
         for sent in &mut self.unacknowledged {
-            sent.awaited.remove(&(applied.shard, applied.sequence));
+            sent.awaited.remove(&(applied.shard, applied.sequence, applied.backup));
         }
         self.reports()
     }
@@ -192,9 +210,10 @@ impl Desk {
             None => (Err(self.panicked(&assign, leased)), Updates::default()),
         };
         let pushes = self.outbox.pack(clock, updates);
-        let awaited = pushes.iter().map(|(shard, push)| (*shard, push.sequence)).collect();
+        let awaited = pushes.iter().flat_map(|(shard, push)| self.holders(*shard, push.sequence)).collect();
         let report = Report {
             worker: self.worker,
+            generation: self.generation,
             clock,
             result,
             computed: spent.computed,
@@ -206,6 +225,12 @@ impl Desk {
         actions.extend(self.reports());
         actions.extend(self.go_on());
         actions
+    }
+
+    /// Who has to acknowledge a push.
+    fn holders(&self, shard: ShardId, sequence: u64) -> impl Iterator<Item = (ShardId, u64, bool)> {
+        let backup = self.backed.contains(&shard).then_some((shard, sequence, true));
+        std::iter::once((shard, sequence, false)).chain(backup)
     }
 
     fn panicked(&self, assign: &Assign, leased: bool) -> Failure {
@@ -252,7 +277,8 @@ impl Desk {
     /// Reports a step that cannot be done, after those before it.
     fn refuse(&mut self, clock: Clock, why: String) -> Vec<Action> {
         let result = Err(Failure::Fatal(why));
-        let report = Report { worker: self.worker, clock, result, computed: 0, waited: 0, staleness: 0 };
+        let (worker, generation) = (self.worker, self.generation);
+        let report = Report { worker, generation, clock, result, computed: 0, waited: 0, staleness: 0 };
         self.unacknowledged.push_back(Sent { clock, awaited: BTreeSet::new(), report });
         self.reports()
     }
@@ -304,10 +330,10 @@ impl Desk {
             }
         }
         for (table, block) in leases {
-            to(&mut pulls, &empty, placement.of_block(table, block)).leases.push((table, block));
+            to(&mut pulls, &empty, placement.of_block(block)).leases.push((table, block));
         }
         for (table, block) in copies {
-            to(&mut pulls, &empty, placement.of_block(table, block)).copies.push((table, block));
+            to(&mut pulls, &empty, placement.of_block(block)).copies.push((table, block));
         }
         if custom {
             pulls.iter_mut().for_each(|(shard, pull)| pull.after = self.outbox.last(*shard));
@@ -323,7 +349,9 @@ impl Desk {
         let clock = assign.clock;
         let mins = pages.values().map(|cached| cached.min).chain(batches.iter().map(|(.., min)| *min));
         let oldest_read = mins.min().unwrap_or(clock);
-        let rows = self.join_rows(assign.task.part, batches);
+        // Readings that are still to come are newer than these, unless one of them is on its way already.
+        let newest = self.consistency == Consistency::Async && self.waiting.iter().all(|g| !g.pulled);
+        let rows = self.join_rows(assign.task.part, batches, newest);
         let mut reads: Vec<(TableId, Vec<ReadPage>)> = Vec::new();
         for ((table, page), cached) in pages {
             let applied = cached.applied.get(self.worker.index()).copied().unwrap_or(0);
@@ -331,13 +359,16 @@ impl Desk {
                 true => self.outbox.missing(table, page, applied),
                 false => Vec::new(),
             };
+            if newest {
+                self.outbox.contained((table, page), applied);
+            }
             if reads.last().is_none_or(|(last, _)| *last != table) {
                 reads.push((table, Vec::new()));
             }
             let read = ReadPage { page, rows: cached.rows, mine };
             reads.last_mut().expect("pushed").1.push(read);
         }
-        self.outbox.forget(self.oldest_own(clock));
+        self.outbox.forget(self.oldest_own(&assign));
         let leased = !leases.is_empty();
         let staleness = clock.ahead_of(oldest_read);
         self.computing = Some(Computing { assign: assign.clone(), staleness, leased });
@@ -357,9 +388,10 @@ impl Desk {
 
     /// The rows that a step reads by row, with the updates of this worker that they lack.
     fn join_rows(
-        &self,
+        &mut self,
         part: PartId,
         batches: Vec<(RowBatch, ShardId, u64, Clock)>,
+        newest: bool,
     ) -> Vec<(TableId, ReadRows)> {
         let needed = self.reads.get(&part).map_or(&[][..], |needs| &needs.rows);
         let read =
@@ -368,18 +400,22 @@ impl Desk {
         for (batch, shard, applied, _) in batches {
             let known = self.tables[batch.table.index()].update_rule().is_known_to_workers();
             let mine = if known { self.outbox.missing_rows(batch.table, shard, applied) } else { Vec::new() };
+            if newest {
+                self.outbox.rows_contained((batch.table, shard), applied);
+            }
             let table = rows.iter_mut().find(|(table, _)| *table == batch.table);
             table.expect("a shard sends rows of tables that were asked for").1.batches.push((batch, mine));
         }
         rows
     }
 
-    /// Updates of clocks before this one are in every row that a step from `clock` on can read.
-    fn oldest_own(&self, clock: Clock) -> Clock {
+    /// Updates of clocks before this one are in every row that a step from `assign` on can read.
+    fn oldest_own(&self, Assign { clock, min, .. }: &Assign) -> Clock {
         match self.consistency {
+            Consistency::Async if self.transactional => *min,
             // A pull under `async` is answered with everything acknowledged; at most two steps are under way.
             Consistency::Async => Clock(clock.0.saturating_sub(2)),
-            bounded => bounded.oldest(clock),
+            bounded => bounded.oldest(*clock),
         }
     }
 }

@@ -8,7 +8,7 @@ mod cache;
 mod desk;
 mod outbox;
 
-pub use actor::{Renew, Routes, Worker};
+pub use actor::{Renew, Routes, ToHolders, Worker};
 pub use cache::RowCache;
 pub use desk::{Action, Desk, Prepared, Setting, Spent};
 pub use outbox::{Outbox, Updates};

@@ -69,7 +69,7 @@ impl Outbox {
             pushes.entry(shard).or_insert_with(|| empty.clone()).batches.push(batch);
         }
         for lease in updates.returns {
-            let shard = placement.of_block(lease.table, lease.block);
+            let shard = placement.of_block(lease.block);
             pushes.entry(shard).or_insert_with(|| empty.clone()).returns.push(lease);
         }
         for (shard, push) in &mut pushes {
@@ -91,6 +91,20 @@ impl Outbox {
             self.rows.entry((batch.table, shard)).or_default().push_back(sent);
         }
         self.updated.push_back((clock, push.deltas.iter().map(|page| (page.table, page.page)).collect()));
+    }
+
+    /// Forgets the updates of a page up to the one that is in every reading to come.
+    pub fn contained(&mut self, page: PageKey, applied: u64) {
+        if let Some(sent) = self.pages.get_mut(&page) {
+            sent.retain(|sent| sent.sequence > applied);
+        }
+    }
+
+    /// Forgets the updates of single rows at a shard up to the one that is in every reading to come.
+    pub fn rows_contained(&mut self, rows: (TableId, ShardId), applied: u64) {
+        if let Some(sent) = self.rows.get_mut(&rows) {
+            sent.retain(|sent| sent.sequence > applied);
+        }
     }
 
     /// The updates of a page that a reading does not contain, the oldest first; `applied` is the last one it does.

@@ -65,11 +65,12 @@ proptest! {
             cost: -0.5, sums: orders, priorities: vec![(VariableId(n), f32::NAN)], values: vec![(VariableId(n), 1.0)],
         };
         for result in [Ok(findings), Err(Failure::Again(why.clone())), Err(Failure::Fatal(why))] {
-            same(&Report { worker, clock, result, computed: clock.0, waited: 0, staleness: clock.0 });
+            same(&Report { worker, generation: n, clock, result, computed: clock.0, waited: 0, staleness: clock.0 });
         }
-        same(&Applied { shard: ShardId(n), sequence: clock.0 });
+        same(&Applied { shard: ShardId(n), sequence: clock.0, backup: n % 2 == 0 });
+        same(&Commit { worker, clock });
         same(&Advance { min: clock });
-        same(&Join { worker });
+        same(&Join { worker, generation: n });
     }
 
     #[test]

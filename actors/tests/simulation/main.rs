@@ -5,6 +5,7 @@
 //! must contain, and what must be there at the end, is known exactly. A run is a number: the same seed is the same run.
 
 mod invariants;
+mod members;
 mod plan;
 mod ring;
 mod toy;
@@ -17,7 +18,7 @@ use slackline::Consistency;
 fn each_seed(seeds: std::ops::Range<u64>, check: impl Fn(u64) + std::panic::RefUnwindSafe) {
     for seed in seeds {
         if std::panic::catch_unwind(|| check(seed)).is_err() {
-            panic!("seed {seed} broke a promise: {:?}", Plan::random(seed));
+            panic!("seed {seed} broke a promise: {:?} or {:?}", Plan::random(seed), Plan::of_cluster(seed));
         }
     }
 }
@@ -26,6 +27,20 @@ fn each_seed(seeds: std::ops::Range<u64>, check: impl Fn(u64) + std::panic::RefU
 fn every_read_is_fresh_every_update_counts_once_and_every_run_ends() {
     each_seed(0..3000, |seed| {
         let mut ring = Ring::new(&Plan::random(seed), seed);
+        let ending = ring.run();
+        let failed = ending.failed.clone().unwrap_or_default();
+        assert!(failed.is_empty() || failed.ends_with("for the 3rd time"), "{failed}");
+        let model = ring.model();
+        invariants::exactly_once(&ring.world, &model);
+        invariants::every_pass_is_complete(&ring.world, &ending);
+    });
+}
+
+#[test]
+fn members_come_and_go_and_every_step_counts_once() {
+    each_seed(10_000..14_000, |seed| {
+        let plan = Plan::of_cluster(seed);
+        let mut ring = Ring::new(&plan, seed);
         let ending = ring.run();
         let failed = ending.failed.clone().unwrap_or_default();
         assert!(failed.is_empty() || failed.ends_with("for the 3rd time"), "{failed}");

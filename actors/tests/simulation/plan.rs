@@ -33,9 +33,26 @@ pub(crate) struct Plan {
     pub(crate) split: bool,
     /// Whether some lanes are much slower than others.
     pub(crate) uneven: bool,
+    /// Whether it is a cluster, where steps count once they are committed.
+    pub(crate) cluster: bool,
+    /// Whether every shard has a backup, in a cluster.
+    pub(crate) backed: bool,
+    /// In a cluster: changes of members, after so many deliveries.
+    pub(crate) changes: Vec<(u32, Change)>,
     /// After how many deliveries the run is told to stop.
     pub(crate) stop_after: Option<u32>,
     pub(crate) seed: u64,
+}
+
+/// A change of members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// A worker dies, unless it is the last one.
+    Lose(usize),
+    /// A shard dies, if it has a backup.
+    LoseShard(usize),
+    /// The worker with the highest number that is not there joins.
+    Join,
 }
 
 /// Which schedule.
@@ -80,8 +97,32 @@ impl Plan {
             split: rng.random(),
             uneven: rng.random(),
             stop_after: (rng.random_range(0..5) == 0).then(|| rng.random_range(0..300)),
+            cluster: false,
+            backed: false,
+            changes: Vec::new(),
             seed,
         }
+    }
+
+    /// A cluster whose members change.
+    pub(crate) fn of_cluster(seed: u64) -> Self {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xC1);
+        let plan = Self::random(seed);
+        let changes = (0..rng.random_range(0..4)).map(|_| {
+            let change = match rng.random_range(0..3) {
+                0 => Change::Lose(rng.random_range(0..plan.workers)),
+                1 => Change::LoseShard(rng.random_range(0..plan.shards)),
+                _ => Change::Join,
+            };
+            (rng.random_range(0..400), change)
+        });
+        Self { changes: changes.collect(), cluster: true, backed: rng.random(), ..plan }
+    }
+
+    /// The workers that are there from the start; the others join.
+    pub(crate) fn workers_at_start(&self) -> usize {
+        let joining = self.changes.iter().filter(|(_, change)| *change == Change::Join).count();
+        self.workers.saturating_sub(joining).max(1)
     }
 
     pub(crate) fn rotates(&self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slackline::id::{ShardId, TableId};
-use slackline::message::{Advance, Applied, Assign, Pull, Push, Report, Rows, Snap, Snapshot};
+use slackline::message::{Advance, Applied, Assign, Commit, Pull, Push, Report, Rows, Snap, Snapshot};
 use slackline::placement::Placement;
 use slackline::scheduler::{Dispatch, Ending, Order};
 use slackline::shard::{Outgoing, Store};
@@ -25,8 +25,12 @@ pub(crate) struct World {
     pub(crate) plan: Plan,
     /// The updates of each worker, in the order in which it made them.
     pub(crate) made: Vec<Vec<(Clock, PartId)>>,
-    /// Who wrote a leased block, in order.
-    pub(crate) visits: BTreeMap<BlockId, Vec<i32>>,
+    /// Who wrote a leased block and when, in order.
+    pub(crate) visits: BTreeMap<BlockId, Vec<(i32, Clock)>>,
+    /// How many of the updates of each worker are of steps that count, whatever happens to it.
+    pub(crate) counted: Vec<usize>,
+    /// How many visits of a block are of steps that count.
+    pub(crate) sealed: BTreeMap<BlockId, usize>,
     /// Who has a leased block, from the moment it arrives until its shard has it back.
     pub(crate) holders: BTreeMap<BlockId, WorkerId>,
     /// Steps assigned to each worker and not yet reported.
@@ -34,9 +38,10 @@ pub(crate) struct World {
 }
 
 /// An arrow of the ring.
-enum Message {
+pub(crate) enum Message {
     Assign(Assign),
     Advance(Advance),
+    Commit(Commit),
     Pull(Pull),
     Push(Push),
     Rows(Rows),
@@ -56,32 +61,39 @@ impl Message {
             Self::Applied(_) => 5,
             Self::Report(_) => 6,
             Self::Compute(_) => 7,
+            Self::Commit(_) => 1, // in order with the advances
         }
     }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+pub(crate) enum Place {
     Scheduler,
     Worker(usize),
     Shard(usize),
+    Backup(usize),
     App(usize),
 }
 
 /// From, to, and the kind of message where kinds have lanes of their own.
-type Lane = (Place, Place, u8);
+pub(crate) type Lane = (Place, Place, u8);
 
 /// All parts of a run and the messages between them.
 pub(crate) struct Ring {
     pub(crate) world: World,
-    dispatch: Dispatch,
-    desks: Vec<Desk>,
-    stores: Vec<Store>,
-    tables: Arc<Vec<Table>>,
-    lanes: BTreeMap<Lane, VecDeque<Message>>,
+    pub(crate) dispatch: Dispatch,
+    /// The desks of the workers that are there.
+    pub(crate) desks: BTreeMap<usize, Desk>,
+    pub(crate) stores: Vec<Store>,
+    pub(crate) backups: Vec<Option<Store>>,
+    pub(crate) generation: u32,
+    pub(crate) tables: Arc<Vec<Table>>,
+    pub(crate) lanes: BTreeMap<Lane, VecDeque<Message>>,
     rng: Xoshiro256PlusPlus,
     /// Pushes that reached their shard.
-    seen: BTreeSet<(usize, WorkerId, u64)>,
+    pub(crate) seen: BTreeSet<(usize, WorkerId, u64)>,
+    /// Steps that were reported and may still be void.
+    pub(crate) reported: Vec<(WorkerId, Clock)>,
     ending: Option<Ending>,
 }
 
@@ -90,27 +102,70 @@ impl Ring {
         let tables = Arc::new(plan.tables());
         let placement = Placement::over(plan.shards);
         let consistency = plan.consistency;
-        let setting = Setting { tables: Arc::clone(&tables), placement, consistency, seed: plan.seed };
-        let cache = Arc::new(RowCache::default());
-        let desk = |worker| Desk::new(WorkerId::at(worker), setting.clone(), Arc::clone(&cache));
-        let store = |shard| Store::new(ShardId::at(shard), placement, Arc::clone(&tables), consistency);
+        let store = |shard| {
+            let store = Store::new(ShardId::at(shard), placement, Arc::clone(&tables), consistency);
+            if plan.cluster { store.transactional() } else { store }
+        };
+        let backup = |shard| {
+            plan.backed.then(|| {
+                let mut store = store(shard);
+                store.stand_by(true);
+                store
+            })
+        };
         let world = World {
             made: vec![Vec::new(); plan.workers],
             visits: BTreeMap::new(),
+            counted: vec![0; plan.workers],
+            sealed: BTreeMap::new(),
             holders: BTreeMap::new(),
             at_work: vec![VecDeque::new(); plan.workers],
             plan: plan.clone(),
         };
-        Self {
+        let at_start = plan.workers_at_start();
+        let dispatch = Dispatch::new(consistency, plan.schedule(), at_start);
+        let stores: Vec<Store> = (0..plan.shards).map(store).collect();
+        let backups = (0..plan.shards).map(backup).collect();
+        let mut ring = Self {
             world,
-            dispatch: Dispatch::new(consistency, plan.schedule(), plan.workers),
-            desks: (0..plan.workers).map(desk).collect(),
-            stores: (0..plan.shards).map(store).collect(),
+            dispatch: if plan.cluster { dispatch.transactional() } else { dispatch },
+            desks: BTreeMap::new(),
+            stores,
+            backups,
+            generation: 1,
             tables,
             lanes: BTreeMap::new(),
             rng: Xoshiro256PlusPlus::seed_from_u64(delivery),
             seen: BTreeSet::new(),
+            reported: Vec::new(),
             ending: None,
+        };
+        ring.seat((0..at_start).collect());
+        ring
+    }
+
+    /// Gives these workers empty desks and a cache of their own generation.
+    pub(crate) fn seat(&mut self, workers: Vec<usize>) {
+        let backed = (0..self.backups.len()).filter(|shard| self.backups[*shard].is_some()).map(ShardId::at);
+        let setting = Setting {
+            tables: Arc::clone(&self.tables),
+            placement: Placement::over(self.stores.len()),
+            consistency: self.world.plan.consistency,
+            seed: self.world.plan.seed,
+            generation: self.generation,
+            transactional: self.world.plan.cluster,
+            backed: Arc::new(backed.collect()),
+        };
+        let cache = Arc::new(RowCache::default());
+        let desk = |worker| (worker, Desk::new(WorkerId::at(worker), setting.clone(), Arc::clone(&cache)));
+        self.desks = workers.into_iter().map(desk).collect();
+    }
+
+    /// Everyone with a desk tells the scheduler that he is ready.
+    pub(crate) fn join(&mut self) {
+        for worker in self.desks.keys().copied().collect::<Vec<_>>() {
+            let orders = self.dispatch.join(WorkerId::at(worker));
+            self.carry_out(orders);
         }
     }
 
@@ -119,15 +174,13 @@ impl Ring {
     /// # Panics
     /// When a promise is broken.
     pub(crate) fn run(&mut self) -> Ending {
-        for worker in 0..self.desks.len() {
-            let orders = self.dispatch.join(WorkerId::at(worker));
-            self.carry_out(orders);
-        }
+        self.join();
         for delivered in 0..MOST {
             if self.world.plan.stop_after == Some(delivered) {
                 let orders = self.dispatch.stop();
                 self.carry_out(orders);
             }
+            self.change_members(delivered);
             let Some((lane, message)) = self.pick() else {
                 return self
                     .ending
@@ -187,38 +240,44 @@ impl Ring {
         self.lanes.entry((from, to, kind)).or_default().push_back(message);
     }
 
-    fn deliver(&mut self, lane: Lane, message: Message) {
+    pub(crate) fn deliver(&mut self, lane: Lane, message: Message) {
         let (from, to, _) = lane;
         match (to, message) {
             (Place::Worker(w), Message::Assign(assign)) => {
-                let actions = self.desks[w].assign(assign);
+                let actions = self.desk(w).assign(assign);
                 self.act(w, actions);
             }
             (Place::Worker(w), Message::Rows(rows)) => {
                 invariants::leased_to_one(&mut self.world, w, &rows.leases);
-                let actions = self.desks[w].rows(rows);
+                let actions = self.desk(w).rows(rows);
                 self.act(w, actions);
             }
             (Place::Worker(w), Message::Applied(applied)) => {
-                let actions = self.desks[w].applied(applied);
+                let actions = self.desk(w).applied(applied);
                 self.act(w, actions);
             }
             (Place::App(w), Message::Compute(step)) => {
                 let outcome = toy::compute(w, *step, &mut self.world);
-                let actions = self.desks[w].computed(outcome, Spent::default());
+                let actions = self.desk(w).computed(outcome, Spent::default());
                 self.act(w, actions);
             }
             (Place::Shard(s), Message::Pull(pull)) => {
                 let out = self.stores[s].pull(pull);
-                self.answer(s, out);
+                self.answer(Place::Shard(s), out);
             }
             (Place::Shard(s), Message::Push(push)) => self.push(s, from, push),
             (Place::Shard(s), Message::Advance(advance)) => {
                 let out = self.stores[s].advance(advance);
-                self.answer(s, out);
+                self.answer(Place::Shard(s), out);
             }
+            (Place::Shard(s), Message::Commit(commit)) => {
+                let out = self.stores[s].commit(commit);
+                self.answer(Place::Shard(s), out);
+            }
+            (Place::Backup(s), message) => self.stand_by(s, message),
             (Place::Scheduler, Message::Report(report)) => {
                 self.world.at_work[report.worker.index()].pop_front();
+                self.note(report.worker, report.clock);
                 let orders = self.dispatch.report(report);
                 self.carry_out(orders);
             }
@@ -227,6 +286,18 @@ impl Ring {
     }
 
     /// Delivers a push, and now and then puts it in its lane again.
+    /// A shard that stands by takes in what its shard does.
+    fn stand_by(&mut self, shard: usize, message: Message) {
+        let store = self.backups[shard].as_mut().expect("the backup is there");
+        let out = match message {
+            Message::Push(push) => store.push(push),
+            Message::Advance(advance) => store.advance(advance),
+            Message::Commit(commit) => store.commit(commit),
+            _ => panic!("no such arrow"),
+        };
+        self.answer(Place::Backup(shard), out);
+    }
+
     fn push(&mut self, shard: usize, from: Place, push: Push) {
         if self.rng.random_range(0..100) < self.world.plan.duplicates {
             self.send(from, Place::Shard(shard), Message::Push(push.clone()));
@@ -235,7 +306,11 @@ impl Ring {
             invariants::given_back(&mut self.world, push.worker, &push.returns);
         }
         let out = self.stores[shard].push(push);
-        self.answer(shard, out);
+        self.answer(Place::Shard(shard), out);
+    }
+
+    fn desk(&mut self, worker: usize) -> &mut Desk {
+        self.desks.get_mut(&worker).expect("a message goes to a worker that is there")
     }
 
     fn carry_out(&mut self, orders: Vec<Order>) {
@@ -246,10 +321,10 @@ impl Ring {
                     self.send(Place::Scheduler, Place::Worker(worker.index()), Message::Assign(assign));
                 }
                 Order::Advance(min) => {
-                    for shard in 0..self.stores.len() {
-                        let message = Message::Advance(Advance { min });
-                        self.send(Place::Scheduler, Place::Shard(shard), message);
-                    }
+                    self.tell_shards(|| Message::Advance(Advance { min }));
+                }
+                Order::Commit(worker, clock) => {
+                    self.tell_shards(|| Message::Commit(Commit { worker, clock }));
                 }
                 Order::End(ending) => {
                     assert!(self.ending.is_none(), "a run ends once");
@@ -264,8 +339,23 @@ impl Ring {
         }
     }
 
+    fn tell_shards(&mut self, message: impl Fn() -> Message) {
+        for shard in 0..self.stores.len() {
+            self.send(Place::Scheduler, Place::Shard(shard), message());
+            if self.backups[shard].is_some() {
+                self.send(Place::Scheduler, Place::Backup(shard), message());
+            }
+        }
+    }
+
     fn act(&mut self, worker: usize, actions: Vec<Action>) {
         for action in actions {
+            if let Action::Push(shard, push) = &action
+                && self.backups[shard.index()].is_some()
+            {
+                let to = Place::Backup(shard.index());
+                self.send(Place::Worker(worker), to, Message::Push(push.clone()));
+            }
             let (to, message) = match action {
                 Action::Pull(shard, pull) => (Place::Shard(shard.index()), Message::Pull(pull)),
                 Action::Push(shard, push) => (Place::Shard(shard.index()), Message::Push(push)),
@@ -276,14 +366,14 @@ impl Ring {
         }
     }
 
-    fn answer(&mut self, shard: usize, out: impl IntoIterator<Item = Outgoing>) {
+    pub(crate) fn answer(&mut self, from: Place, out: impl IntoIterator<Item = Outgoing>) {
         for message in out {
             let (worker, message) = match message {
                 Outgoing::Rows(worker, rows) => (worker, Message::Rows(rows)),
                 Outgoing::Applied(worker, applied) => (worker, Message::Applied(applied)),
                 Outgoing::Snapshot(..) => panic!("nobody asked for a snapshot"),
             };
-            self.send(Place::Shard(shard), Place::Worker(worker.index()), message);
+            self.send(from, Place::Worker(worker.index()), message);
         }
     }
 }
@@ -295,6 +385,7 @@ fn place(lane: Lane) -> u64 {
         Place::Worker(n) => 100 + n as u64,
         Place::Shard(n) => 200 + n as u64,
         Place::App(n) => 300 + n as u64,
+        Place::Backup(n) => 400 + n as u64,
     };
     number(lane.0) * 10_000 + number(lane.1) * 10 + u64::from(lane.2)
 }

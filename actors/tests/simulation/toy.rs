@@ -67,6 +67,7 @@ fn noise(step: &mut Step) {
 
 /// Appends this worker to the visits of the leased block, which must be exactly what was written before.
 fn lease(worker: usize, step: &mut Step, world: &mut World) {
+    let clock = step.clock();
     if !world.plan.leases {
         return;
     }
@@ -75,10 +76,11 @@ fn lease(worker: usize, step: &mut Step, world: &mut World) {
     let row = visits.sparse_row(0);
     let before = world.visits.entry(block).or_default();
     let seen: Vec<i32> = row.iter().map(|(_, worker)| *worker).collect();
-    assert_eq!(&seen, before, "a leased block holds exactly what its holders wrote");
+    let written: Vec<i32> = before.iter().map(|(worker, _)| *worker).collect();
+    assert_eq!(seen, written, "a leased block holds exactly what its holders wrote");
     let mark = i32::try_from(worker).expect("few workers") + 1;
     row.push((u32::try_from(row.len()).expect("few visits"), mark));
-    before.push(mark);
+    before.push((mark, clock));
 }
 
 /// An evaluation sees every block as it is.
@@ -88,7 +90,8 @@ fn look(step: &mut Step, world: &World) {
     }
     for (number, block) in step.blocks::<i32>("visits").into_iter().enumerate() {
         let seen: Vec<i32> = block.sparse_row(0).iter().map(|(_, worker)| *worker).collect();
-        assert_eq!(seen, world.visits.get(&BlockId::at(number)).cloned().unwrap_or_default());
+        let written = world.visits.get(&BlockId::at(number)).into_iter().flatten();
+        assert_eq!(seen, written.map(|(worker, _)| *worker).collect::<Vec<_>>());
     }
 }
 

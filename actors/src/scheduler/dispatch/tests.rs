@@ -8,7 +8,8 @@ fn report(worker: u32, clock: u64) -> Report {
 }
 
 fn with(worker: u32, clock: u64, result: Result<Findings, Failure>) -> Report {
-    Report { worker: WorkerId(worker), clock: Clock(clock), result, computed: 0, waited: 0, staleness: 0 }
+    let (worker, clock) = (WorkerId(worker), Clock(clock));
+    Report { worker, generation: 1, clock, result, computed: 0, waited: 0, staleness: 0 }
 }
 
 fn panicked(worker: u32, clock: u64) -> Report {

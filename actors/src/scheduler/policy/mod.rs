@@ -15,6 +15,7 @@ pub use passes::{Evaluated, Measure};
 pub use priority::{Guide, Priority, Verdict};
 pub use rotation::Rotation;
 
+use crate::cluster::Homes;
 use crate::id::WorkerId;
 use crate::message::{Findings, Task};
 
@@ -74,6 +75,10 @@ pub trait Schedule: Send {
     fn pass_of(&self, _task: &Task) -> Option<u64> {
         None
     }
+
+    /// Learns which parts are at home where, at the start and whenever that changes: a worker at a part's home reaches
+    /// its rows without a network, so among equals it should get that part.
+    fn settle(&mut self, _homes: &Homes) {}
 }
 
 impl<S: Schedule + ?Sized> Schedule for Box<S> {
@@ -95,6 +100,10 @@ impl<S: Schedule + ?Sized> Schedule for Box<S> {
 
     fn pass_of(&self, task: &Task) -> Option<u64> {
         (**self).pass_of(task)
+    }
+
+    fn settle(&mut self, homes: &Homes) {
+        (**self).settle(homes);
     }
 }
 

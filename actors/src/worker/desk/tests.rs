@@ -14,7 +14,7 @@ fn desk(consistency: Consistency) -> Desk {
 
 fn desk_of(consistency: Consistency, tables: Vec<Table>, n_shards: usize) -> Desk {
     let tables = Arc::new(tables);
-    let setting = Setting { tables, placement: Placement::over(n_shards), consistency, seed: 0 };
+    let setting = setting(tables, n_shards, consistency);
     Desk::new(ME, setting, Arc::default())
 }
 
@@ -81,8 +81,20 @@ fn adding(mut step: Step, value: f32) -> Option<Outcome> {
     Some(step.done(0.0))
 }
 
+fn setting(tables: Arc<Vec<Table>>, n_shards: usize, consistency: Consistency) -> Setting {
+    Setting {
+        tables,
+        placement: Placement::over(n_shards),
+        consistency,
+        seed: 0,
+        generation: 1,
+        transactional: false,
+        backed: Arc::default(),
+    }
+}
+
 fn acknowledged(sequence: u64) -> Applied {
-    Applied { shard: ShardId(0), sequence }
+    Applied { shard: ShardId(0), sequence, backup: false }
 }
 
 /// Assigns a step and answers its pull; returns the step that begins to compute.
@@ -188,8 +200,7 @@ fn a_fresh_step_reads_past_the_cache() {
 #[test]
 fn workers_of_a_process_share_what_they_read() {
     let tables = Arc::new(vec![shared()]);
-    let setting =
-        Setting { tables, placement: Placement::over(1), consistency: Consistency::Ssp(1), seed: 0 };
+    let setting = setting(tables, 1, Consistency::Ssp(1));
     let cache = Arc::new(RowCache::default());
     let mut mine = Desk::new(ME, setting.clone(), Arc::clone(&cache));
     let mut yours = Desk::new(WorkerId(1), setting, cache);
