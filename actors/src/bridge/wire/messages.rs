@@ -9,8 +9,8 @@ use super::{Lane, form, wire};
 use crate::clock::Clock;
 use crate::id::{BlockId, BlockKey, PageId, PageKey, PartId, ShardId, TableId, VariableId, WorkerId};
 use crate::message::{
-    Advance, Applied, Assign, Failure, Findings, Join, Lease, Page, Phase, Pull, Push, Report, RowBatch, Rows, Snap,
-    Snapshot, Stop, Task,
+    Advance, Applied, Assign, Failure, Findings, Join, Lease, Page, Phase, Pull, Push, Report, RowBatch,
+    Rows, Snap, Snapshot, Stop, Task,
 };
 use crate::values::Buffer;
 
@@ -40,10 +40,10 @@ wire!(Pull, "pull/1", Lane::Bulk,
     },
     bulk { rows: Vec<(TableId, Arc<Vec<u32>>)> });
 wire!(Rows, "rows/1", Lane::Bulk,
-    plain { shard: ShardId, ticket: u64, min: Clock },
-    bulk {
-        applied: Arc<Vec<u64>>, pages: Vec<Page>, batches: Vec<RowBatch>, leases: Vec<Lease>, copies: Vec<Lease>,
-    });
+plain { shard: ShardId, ticket: u64, min: Clock },
+bulk {
+    applied: Arc<Vec<u64>>, pages: Vec<Page>, batches: Vec<RowBatch>, leases: Vec<Lease>, copies: Vec<Lease>,
+});
 wire!(Push, "push/1", Lane::Bulk,
     plain { worker: WorkerId, sequence: u64, clock: Clock },
     bulk { deltas: Vec<Page>, batches: Vec<RowBatch>, returns: Vec<Lease> });

@@ -32,7 +32,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use parts::{Bulk, Number, Received, Segment};
-pub(crate) use parts::{Filled, Grain, Parts};
+pub(crate) use parts::{Filled, Grain, Parts, read_head, write_head};
 
 /// Which connection a message takes. Order holds within a lane; bulk never delays control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

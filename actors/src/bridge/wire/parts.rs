@@ -197,7 +197,8 @@ impl Received {
     /// # Errors
     /// When there is none, or it is of another type.
     pub fn take<T: Number>(&mut self) -> Result<Vec<T>, WireError> {
-        T::taken(self.next()?).ok_or_else(|| WireError::new("a segment holds another type of number than its head says"))
+        T::taken(self.next()?)
+            .ok_or_else(|| WireError::new("a segment holds another type of number than its head says"))
     }
 
     pub(super) fn next(&mut self) -> Result<Filled, WireError> {

@@ -16,7 +16,8 @@ fn put_varint(out: &mut Vec<u8>, mut value: u32) {
 fn take_varint(bytes: &mut &[u8]) -> Result<u32, WireError> {
     let (mut value, mut shift) = (0u32, 0);
     loop {
-        let (byte, rest) = bytes.split_first().ok_or_else(|| WireError::new("sparse rows end in the middle"))?;
+        let (byte, rest) =
+            bytes.split_first().ok_or_else(|| WireError::new("sparse rows end in the middle"))?;
         *bytes = rest;
         let bits = u32::from(byte & 0x7f);
         if shift > 28 || (shift == 28 && bits > 0x0f) {
