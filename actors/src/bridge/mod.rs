@@ -1,46 +1,42 @@
-//! What lies between two actors: nothing, or an encoding.
+//! What lies between two actors: nothing, or a bridge to another process.
 //!
-//! App and runtime code hold a [`Recipient`]; whether the message moves or is encoded is the recipient's business.
-//! Here the encoding loops back into the same process: it proves that no two actors share memory.
+//! App and runtime code hold a [`Recipient`](actix::Recipient); whether the message moves or is encoded is the
+//! recipient's business.
 
+mod address;
+mod batch;
+mod common;
+mod dialling;
+mod directory;
+mod frame;
+mod handle;
+mod handshake;
+mod hub;
+mod lane;
+mod link;
+mod loopback;
+mod meet;
+pub mod net;
+mod proxy;
+mod pulse;
+mod room;
+mod roster;
+mod session;
 pub mod settings;
-pub mod stub;
-pub use stub::*;
+mod strangers;
+mod tls;
+mod traffic;
+mod visit;
+mod wire;
+mod wired;
 
-use std::marker::PhantomData;
-
-use actix::prelude::{Actor as _, Context, Handler, Message, Recipient};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-
-/// A recipient of `M` that passes every message through MessagePack on its way to `to`.
-///
-/// Must be called on a thread that runs actors; the proxy lives there.
-pub fn encoded<M>(to: Recipient<M>) -> Recipient<M>
-where
-    M: Message<Result = ()> + Serialize + DeserializeOwned + Send + Unpin + 'static,
-{
-    Loopback { to, message: PhantomData }.start().recipient()
-}
-
-/// Stands for an actor behind an encoding.
-struct Loopback<M: Message<Result = ()> + Send + 'static> {
-    to: Recipient<M>,
-    message: PhantomData<M>,
-}
-
-impl<M: Message<Result = ()> + Send + Unpin + 'static> actix::Actor for Loopback<M> {
-    type Context = Context<Self>;
-}
-
-impl<M> Handler<M> for Loopback<M>
-where
-    M: Message<Result = ()> + Serialize + DeserializeOwned + Send + Unpin + 'static,
-{
-    type Result = ();
-    fn handle(&mut self, message: M, _: &mut Self::Context) {
-        let bytes = rmp_serde::to_vec_named(&message).expect("messages are plain values");
-        let copy = rmp_serde::from_slice(&bytes).expect("a message reads as it was written");
-        self.to.do_send(copy);
-    }
-}
+pub use address::{Actor, Address};
+pub use directory::Directory;
+pub use frame::LARGEST_BODY;
+pub use handle::{Bridge, BridgeError};
+pub use link::{AskError, Link, TOO_MUCH};
+pub use loopback::encoded;
+pub use roster::{Peer, PeerEvent};
+pub use traffic::{Traffic, Volume};
+pub use visit::ask_once;
+pub use wire::{Bulk, Form, Lane, Number, Received, Segment, Wire, WireError, form, wire};

@@ -1,0 +1,4 @@
+//! Bridges between processes, which here share one.
+
+mod pairs;
+mod stage;
