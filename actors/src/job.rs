@@ -41,6 +41,7 @@ pub struct Job {
     pub(crate) settings: BTreeMap<String, String>,
     /// Where checkpoints go, and how often.
     checkpoint: Option<(PathBuf, Duration)>,
+    pub(crate) keeping: Option<Keeping>,
     pub(crate) resume: Option<Checkpoint>,
 }
 
@@ -96,6 +97,7 @@ impl Job {
             seat: None,
             settings: BTreeMap::new(),
             checkpoint: None,
+            keeping: None,
             resume: None,
         }
     }
@@ -197,10 +199,10 @@ impl Job {
     ) -> Result<Run, RunError> {
         self.check()?;
         self.go_on().map_err(RunError::Job)?;
-        let keeping = self.keeping().map_err(RunError::Job)?;
+        self.keeping = self.keeping().map_err(RunError::Job)?;
         let tables = Arc::new(self.tables.clone());
         let (done, outcome) = oneshot::channel();
-        let deployment = node::launch(self, keeping, make, done)?;
+        let deployment = node::launch(self, make, done)?;
         Ok(Run { leash: Leash(deployment.scheduler), shards: deployment.shards, tables, outcome })
     }
 

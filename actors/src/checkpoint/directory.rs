@@ -53,7 +53,9 @@ impl Directory {
     /// The directory cannot be read.
     pub fn newest(path: &Path) -> Result<Newest, CheckpointError> {
         let mut newest = Newest::default();
-        for (_, file) in list(path).map_err(refuse(path, "give the directory of the checkpoints"))?.into_iter().rev() {
+        for (_, file) in
+            list(path).map_err(refuse(path, "give the directory of the checkpoints"))?.into_iter().rev()
+        {
             match Checkpoint::read(&file) {
                 Ok(checkpoint) => {
                     newest.checkpoint = Some(checkpoint);
@@ -75,7 +77,8 @@ impl Directory {
     /// # Errors
     /// One cannot be removed.
     pub fn clear(path: &Path) -> Result<(), CheckpointError> {
-        let removed = list(path).and_then(|files| files.iter().try_for_each(|(_, file)| fs::remove_file(file)));
+        let removed =
+            list(path).and_then(|files| files.iter().try_for_each(|(_, file)| fs::remove_file(file)));
         removed.map_err(refuse(path, "remove its checkpoints"))
     }
 

@@ -140,9 +140,12 @@ mod tests {
         assert_eq!(rank, "rank is 16, but 8 in the checkpoint: it belongs to another run");
         assert!(other(|now| now.settings.clear()).starts_with("rank is not set, but 8 in"));
         assert!(other(|now| now.seed = 2).starts_with("seed is 2, but 1 in"));
-        assert!(other(|now| now.consistency = "ssp:1".to_owned()).starts_with("consistency is ssp:1, but bsp"));
+        assert!(
+            other(|now| now.consistency = "ssp:1".to_owned()).starts_with("consistency is ssp:1, but bsp")
+        );
         let table = other(|now| now.tables[0] = Shape::of(&Table::dense("users", 9, 8).leased_by_part(&[0])));
-        let expected = "table users is users (9 x 8 dense F32 in 1 blocks), but users (10 x 8 dense F32 in 2 blocks)";
+        let expected =
+            "table users is users (9 x 8 dense F32 in 1 blocks), but users (10 x 8 dense F32 in 2 blocks)";
         assert!(table.starts_with(expected), "{table}");
     }
 }

@@ -83,7 +83,8 @@ fn take_rows(tables: &mut [Snapshot], tag: [u8; 4], payload: &[u8]) -> Option<()
 }
 
 fn message<T: DeserializeOwned>(payload: &[u8]) -> Result<T, String> {
-    rmp_serde::from_slice(payload).map_err(|error| format!("is not as this program writes it ({error}); {REMEDY}"))
+    rmp_serde::from_slice(payload)
+        .map_err(|error| format!("is not as this program writes it ({error}); {REMEDY}"))
 }
 
 struct Sections<R> {

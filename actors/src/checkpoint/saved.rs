@@ -75,9 +75,14 @@ fn is_whole(saved: &Snapshot, table: &Table) -> bool {
     let all = (saved.pages.len(), saved.blocks.len()) == (n_pages, table.n_blocks())
         && pages.iter().copied().eq((0..n_pages).map(PageId::at))
         && blocks.iter().copied().eq((0..table.n_blocks()).map(BlockId::at));
-    all && saved.pages.iter().all(|(page, rows)| {
-        fits(rows, table, geometry.rows(*page).len(), geometry.columns(*page).len())
-    }) && saved.blocks.iter().all(|(block, rows)| fits(rows, table, table.rows_of(*block).len(), table.width()))
+    all && saved
+        .pages
+        .iter()
+        .all(|(page, rows)| fits(rows, table, geometry.rows(*page).len(), geometry.columns(*page).len()))
+        && saved
+            .blocks
+            .iter()
+            .all(|(block, rows)| fits(rows, table, table.rows_of(*block).len(), table.width()))
 }
 
 /// Whether a buffer holds so many rows of a table, cut to `width` columns.

@@ -3,8 +3,8 @@
 //! It has a thread of its own wherever somebody watches, so that a slow watcher holds up nobody but the end of the run,
 //! which waits until the last event has been told.
 
-use std::path::PathBuf;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 
 use actix::prelude::*;
 use serde::{Deserialize, Serialize};

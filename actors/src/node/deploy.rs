@@ -39,7 +39,6 @@ pub(crate) struct Deployment {
 /// Starts a job's actors, on the current `System` or on a new one.
 pub(crate) fn launch<A: App>(
     job: Job,
-    keeping: Option<Keeping>,
     make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
     done: oneshot::Sender<Outcome>,
 ) -> Result<Deployment, RunError> {
@@ -48,7 +47,7 @@ pub(crate) fn launch<A: App>(
     let start = move || {
         let control = Arbiter::new();
         let handle = control.handle();
-        let setup = move || drop(ready.send(setup(job, keeping, make, done, control, own_system)));
+        let setup = move || drop(ready.send(setup(job, make, done, control, own_system)));
         handle.spawn_fn(setup);
     };
     if own_system {
@@ -83,7 +82,6 @@ impl Care {
 /// Starts everything; runs on the control thread.
 fn setup<A: App>(
     job: Job,
-    keeping: Option<Keeping>,
     make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
     done: oneshot::Sender<Outcome>,
     control: Arbiter,
@@ -144,7 +142,7 @@ fn setup<A: App>(
         None => scheduler,
     };
     let scheduler = scheduler.start();
-    if let Some(Keeping { directory, fingerprint, every }) = keeping {
+    if let Some(Keeping { directory, fingerprint, every }) = job.keeping {
         let shards = shards.iter().map(|shard| shard.clone().recipient()).collect();
         scheduler.do_send(Keep { directory, fingerprint, every, shards });
     }

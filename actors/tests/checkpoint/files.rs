@@ -98,7 +98,9 @@ fn rows_that_are_missing_or_doubled_are_noticed() {
     };
     assert_eq!(why(|saved| drop(saved.tables[2].pages.pop())), "the rows of table c are not all there");
     assert!(why(|saved| saved.tables[1].blocks[0].0 = BlockId(1)).contains("table b"));
-    assert!(why(|saved| saved.tables[0].pages[1].1 = Arc::clone(&saved.tables[0].pages[2].1)).contains("table a"));
+    assert!(
+        why(|saved| saved.tables[0].pages[1].1 = Arc::clone(&saved.tables[0].pages[2].1)).contains("table a")
+    );
     assert!(why(|saved| saved.tables.truncate(1)).contains("it has 1 tables, the job has 6"));
 }
 
@@ -121,7 +123,10 @@ fn every_flipped_byte_and_every_truncation_is_refused_by_name() {
     let refused = |bytes: &[u8], what: String| {
         fs::write(&path, bytes).unwrap();
         let error = Checkpoint::read(&path).expect_err(&what).to_string();
-        assert!(error.starts_with(&path.display().to_string()) && error.contains("remove it"), "{what}: {error}");
+        assert!(
+            error.starts_with(&path.display().to_string()) && error.contains("remove it"),
+            "{what}: {error}"
+        );
     };
     for at in 0..whole.len() {
         let mut flipped = whole.clone();
@@ -164,8 +169,10 @@ fn the_newest_two_are_kept_and_the_newest_whole_one_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("deeper");
     let names = || {
-        let mut names: Vec<_> =
-            fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(&path)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     };

@@ -1,6 +1,8 @@
 //! Checkpoints from outside: files that are refused, schedules that go on where they were, runs that end as if nothing
 //! had happened.
 
+#![allow(clippy::unwrap_used)] // the lint lets tests unwrap, but not the functions beside them
+
 mod files;
 mod resume;
 mod schedules;

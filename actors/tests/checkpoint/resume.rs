@@ -60,9 +60,15 @@ fn rand_of(step: &Step) -> f64 {
 
 fn text(trained: &Trained) -> String {
     let model = &trained.model;
-    let marks: Vec<_> = trained.history.iter().map(|progress| (progress.clock, progress.mark.clone())).collect();
+    let marks: Vec<_> =
+        trained.history.iter().map(|progress| (progress.clock, progress.mark.clone())).collect();
     let dense = (model.dense::<f32>("sums"), model.dense::<f64>("own"));
-    format!("{:?} {dense:?} {:?} {:?} {marks:?}", trained.clocks, model.sparse::<i32>("seen"), model.sparse::<f32>("marks"))
+    format!(
+        "{:?} {dense:?} {:?} {:?} {marks:?}",
+        trained.clocks,
+        model.sparse::<i32>("seen"),
+        model.sparse::<f32>("marks")
+    )
 }
 
 /// Runs until so many checkpoints are written, then stops; returns how many were.
@@ -109,7 +115,8 @@ fn under_bsp_a_resumed_run_has_the_same_bits() {
 fn checkpoints_do_not_change_a_run_under_bsp() {
     let whole = text(&job(Consistency::Bsp).start(|_| Does(step)).unwrap().wait().unwrap());
     let directory = tempfile::tempdir().unwrap();
-    let kept = job(Consistency::Bsp).checkpoint(directory.path(), EVERY).start(|_| Does(step)).unwrap().wait();
+    let kept =
+        job(Consistency::Bsp).checkpoint(directory.path(), EVERY).start(|_| Does(step)).unwrap().wait();
     assert_eq!(text(&kept.unwrap()), whole);
     assert!(Directory::holds_some(directory.path()));
 }
@@ -145,7 +152,8 @@ fn watchers_hear_where_a_run_goes_on() {
     let checkpoint = found(directory.path(), false);
     let (sender, events) = mpsc::channel();
     let expected = (checkpoint.path.clone(), checkpoint.saved.history.clone());
-    let job = job(Consistency::Ssp(1)).resume(checkpoint).watch(move |event| drop(sender.send(event.clone())));
+    let job =
+        job(Consistency::Ssp(1)).resume(checkpoint).watch(move |event| drop(sender.send(event.clone())));
     job.start(|_| Does(step)).unwrap().wait().unwrap();
     let Event::Resumed(resumed) = events.recv().unwrap() else { panic!("first of all") };
     assert_eq!((resumed.path, resumed.history), expected);
@@ -164,7 +172,9 @@ fn a_checkpoint_of_another_job_is_refused_by_name() {
     let seed = why(job(Consistency::Bsp).seed(6));
     assert_eq!(seed, format!("{name}: seed is 6, but 5 in the checkpoint: it belongs to another run"));
     assert!(why(job(Consistency::Ssp(1))).contains("consistency is ssp:1, but bsp in the checkpoint"));
-    assert!(why(job(Consistency::Bsp).table(Table::dense("more", 1, 1))).contains("the number of tables is 5"));
+    assert!(
+        why(job(Consistency::Bsp).table(Table::dense("more", 1, 1))).contains("the number of tables is 5")
+    );
     assert!(why(job(Consistency::Bsp).schedule(Fixed::new(5, 1))).contains("the state is that of evaluated"));
 }
 

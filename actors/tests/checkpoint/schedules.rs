@@ -146,6 +146,7 @@ fn a_schedule_that_does_not_say_how_cannot_be_saved() {
     assert!(Mine.save().unwrap_err().starts_with("this schedule cannot be checkpointed"));
     let directory = tempfile::tempdir().unwrap();
     let job = Job::new("mine").schedule(Mine).checkpoint(directory.path(), std::time::Duration::from_secs(1));
-    let refused = job.start(|_| crate::Does(|step: Step| step.done(0.0))).err().expect("a refusal").to_string();
+    let refused =
+        job.start(|_| crate::Does(|step: Step| step.done(0.0))).err().expect("a refusal").to_string();
     assert!(refused.starts_with("this schedule cannot be checkpointed"), "{refused}");
 }

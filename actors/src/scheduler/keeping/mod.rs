@@ -140,7 +140,7 @@ mod tests {
         assert!(keeper.stop(after(40)), "the last one is taken even so");
         assert!(keeper.stop(after(41)), "and is under way");
         keeper.drained(after(50));
-        assert_eq!(keeper.gathered(after(50)).1, true);
+        assert!(keeper.gathered(after(50)).1, "the run stops");
         assert!(!keeper.stop(after(51)), "it is taken: the run may stop");
         assert!(keeper.write(taken()).is_none(), "not before the other is written");
         assert_eq!(keeper.end("end"), None);
