@@ -138,6 +138,11 @@ struct Entry {
 }
 
 impl VectorClock {
+    /// A run that goes on from where everyone had finished the clocks before `min`.
+    pub fn at(min: Clock) -> Self {
+        Self { workers: BTreeMap::new(), min }
+    }
+
     /// Takes in a worker; it starts at `min`, parked.
     pub fn join(&mut self, worker: WorkerId) {
         self.workers.insert(worker, Entry { finished: self.min, parked: true });
@@ -156,6 +161,11 @@ impl VectorClock {
     /// The clocks that a worker has finished.
     pub fn of(&self, worker: WorkerId) -> Option<Clock> {
         self.workers.get(&worker).map(|entry| entry.finished)
+    }
+
+    /// The clocks that each worker has finished.
+    pub fn all(&self) -> impl Iterator<Item = (WorkerId, Clock)> + '_ {
+        self.workers.iter().map(|(worker, entry)| (*worker, entry.finished))
     }
 
     /// Notes that a worker finished one more clock; returns whether `min` rose.

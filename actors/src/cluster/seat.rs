@@ -145,7 +145,7 @@ fn start(
 ) -> Result<(Addr<Crew>, Post), SeatError> {
     let context = Context::<Crew>::new();
     let crew = context.address();
-    let directory = Directory::new();
+    let directory = Directory::default();
     directory.expose::<Up>(CREW, crew.clone().recipient());
     directory.expose::<Down>(CREW, crew.clone().recipient());
     directory.expose::<AskStatus>(CREW, crew.clone().recipient());

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::Status;
 use super::captain::Origin;
 use super::layout::{Layout, NodeName};
-use crate::clock::Clock;
+use crate::bridge::{Lane, form, wire};
+use crate::scheduler::Halted;
 
 /// Follower → lead.
 #[derive(Debug, Clone, Message, Serialize, Deserialize)]
@@ -63,8 +64,8 @@ pub(crate) enum Down {
     Refused(String),
     /// Where the others listen, in the order in which they came: who came later dials.
     Members(Vec<(NodeName, String)>),
-    /// Make the actors of this generation; everyone had finished these clocks.
-    Deploy(Layout, Origin, Clock),
+    /// Make the actors of this generation.
+    Deploy(Layout, Origin, Halted),
     /// The workers of this generation may begin.
     Begin(u32),
     /// This life of a node is over: refuse it.
@@ -82,3 +83,9 @@ pub(crate) struct AskStatus;
 #[derive(Debug, Clone, Message, Serialize, Deserialize)]
 #[rtype(result = "()")]
 pub(crate) struct AskStop;
+
+form!(Status);
+wire!(Up, "crew-up/1", Lane::Control);
+wire!(Down, "crew-down/1", Lane::Control);
+wire!(AskStatus, "ask-status/1", Lane::Control);
+wire!(AskStop, "ask-stop/1", Lane::Control);

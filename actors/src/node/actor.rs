@@ -11,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::cast::{Cast, Stage};
 use super::duty::Duty;
+use super::fill::Past;
 use crate::app::Step;
 use crate::clock::Clock;
 use crate::id::WorkerId;
@@ -45,6 +46,8 @@ pub(crate) struct Node {
     pub(super) own_system: bool,
     /// In a cluster: whom it obeys.
     pub(super) duty: Option<Duty>,
+    /// On the lead of a cluster: what it can go back to.
+    pub(super) past: Option<Past>,
     /// On the lead: the schedule's end, from when it is known until the model is gathered.
     pub(super) finished: Option<Finished>,
 }

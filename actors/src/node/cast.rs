@@ -10,12 +10,13 @@ use super::actor::Node;
 use super::life::{Care, Retire};
 use super::reach::{Post, Reach};
 use crate::bridge;
-use crate::clock::{Clock, Consistency};
+use crate::checkpoint::Saved;
+use crate::clock::Consistency;
 use crate::cluster::{Layout, Origin};
 use crate::id::{ShardId, WorkerId};
-use crate::message::{Advance, Applied, Assign, Commit, Join, Pull, Push, Report, Rows, Snap};
+use crate::message::{Advance, Applied, Assign, Commit, Join, Pull, Push, Report, Restore, Rows, Snap};
 use crate::placement::Placement;
-use crate::scheduler::{Meet, Scheduler, ToShard};
+use crate::scheduler::{Halted, Meet, Scheduler, ToShard};
 use crate::shard::{HandOver, Introduce, Shard, Store, ToWorker};
 use crate::table::Table;
 use crate::worker::{Desk, Routes, RowCache, Setting, ToHolders, Worker};
@@ -54,12 +55,12 @@ impl Stage {
     }
 
     /// Makes the actors of a generation. `stores` are what the shards of the one before had, for those that have it
-    /// still; everyone had finished the clocks before `min`.
+    /// still.
     pub(super) fn cast(
         &self,
         layout: Layout,
         origin: Origin,
-        (mut stores, min): (BTreeMap<ShardId, Store>, Clock),
+        (mut stores, halted): (BTreeMap<ShardId, Store>, &Halted),
         node: &Addr<Node>,
     ) -> Cast {
         let placement = Placement::over(layout.shards.len());
@@ -67,7 +68,7 @@ impl Stage {
         for (number, (id, backup)) in layout.shards_of(&self.here).enumerate() {
             let kept = stores.remove(&id).filter(|_| origin == Origin::Kept);
             let mut store = kept.unwrap_or_else(|| self.fresh_store(id, placement));
-            store.regroup(min);
+            store.regroup(halted);
             store.stand_by(backup);
             shards.insert((id, backup), self.start_shard(store, number));
         }
@@ -102,6 +103,7 @@ impl Stage {
             reach.expose::<Advance, _>(actor, shard);
             reach.expose::<Commit, _>(actor, shard);
             reach.expose::<Snap, _>(actor, shard);
+            reach.expose::<Restore, _>(actor, shard);
         }
         for (id, worker) in &cast.workers {
             let actor = bridge::Actor::Worker(*id);
@@ -185,6 +187,28 @@ impl Stage {
         }
     }
 
+    /// Gives the shards of a run in one process what was saved.
+    pub(super) fn restore(&self, cast: &Cast, saved: &Saved) {
+        let placement = Placement::over(cast.layout.shards.len());
+        for ((id, _), shard) in &cast.shards {
+            shard.do_send(Restore { tables: saved.share_of(*id, placement), min: saved.clock });
+        }
+    }
+
+    /// Where the rows of each shard are to be brought: to the primary, then to its backup.
+    pub(super) fn holders(&self, cast: &Cast) -> Vec<(ShardId, Vec<Recipient<Restore>>)> {
+        let reach = self.reach(&cast.layout);
+        let of = |(number, holders): (usize, &crate::cluster::Holders)| {
+            let id = ShardId::at(number);
+            let way = |(place, node): (usize, &String)| {
+                let backup = place > 0;
+                reach.ask(node, name_of(id, backup), cast.shards.get(&(id, backup)))
+            };
+            (id, holders.nodes().enumerate().map(way).collect())
+        };
+        cast.layout.shards.iter().enumerate().map(of).collect()
+    }
+
     /// Lets the workers of this node begin, and the scheduler if it is here.
     pub(super) fn begin(&self, cast: &mut Cast) {
         if let Some(scheduler) = &self.scheduler {
@@ -217,6 +241,7 @@ impl Stage {
             shards,
             workers: layout.workers.iter().map(worker).collect(),
             homes: layout.homes(),
+            snaps: cast.all_shards.clone(),
         }
     }
 }

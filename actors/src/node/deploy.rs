@@ -6,6 +6,7 @@
 //! 100 KiB (`benches/ring.rs`).
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -16,14 +17,15 @@ use tokio::sync::oneshot;
 use super::actor::{Node, Outcome};
 use super::cast::Stage;
 use super::duty::Duty;
+use super::fill::Past;
 use super::life::Care;
 use crate::app::App;
-use crate::clock::Clock;
+use crate::checkpoint::{Fingerprint, Saved};
 use crate::cluster::{Layout, Origin, Seat};
 use crate::id::WorkerId;
-use crate::job::{Job, RunError};
+use crate::job::{Job, Keeping, RunError};
 use crate::monitor::{Monitor, Watcher};
-use crate::scheduler::{Dispatch, Scheduler};
+use crate::scheduler::{Dispatch, Halted, Keep, Scheduler};
 
 /// Shards of a process unless told otherwise: one a spare core, but not more than this.
 const MOST_SHARDS: usize = 8;
@@ -69,7 +71,8 @@ fn setup<A: App>(
     let (sender, deaths) = unbounded_channel();
     let care = Care { closing: Arc::default(), deaths: sender };
     let mut arbiters = vec![control];
-    let fingerprint = fingerprint(&job);
+    let fingerprint = describe(&job);
+    let start = beginning(&job);
     let Job {
         name,
         tables,
@@ -82,6 +85,9 @@ fn setup<A: App>(
         encoded,
         mut watchers,
         seat,
+        keeping,
+        resume,
+        ..
     } = job;
     let (spare, n_shards) = match &seat {
         Some(_) => (0, 0), // the layout says how many, and a cluster's node keeps its cores for the apps
@@ -99,6 +105,12 @@ fn setup<A: App>(
     let make = Arc::new(make);
     let context = Context::<Node>::new();
     let address = context.address();
+    let past = seat.as_ref().filter(|_| leads).map(|_| Past {
+        directory: keeping.as_ref().map(|keeping| keeping.directory.path().to_path_buf()),
+        start,
+        now: None,
+        begun: false,
+    });
     let scheduler = leads.then(|| {
         let dispatch = Dispatch::new(consistency, schedule, n_workers);
         let dispatch = if seat.is_some() { dispatch.transactional() } else { dispatch };
@@ -106,8 +118,22 @@ fn setup<A: App>(
             Some(gate) => dispatch.gated(gate),
             None => dispatch,
         };
+        let dispatch = match &resume {
+            Some(checkpoint) => dispatch.resumed(checkpoint.saved.clock),
+            None => dispatch,
+        };
         let lifeline = care.lifeline("the scheduler".to_owned());
-        Scheduler::new(dispatch, monitor.clone().recipient(), address.clone().recipient(), lifeline).start()
+        let (monitor, node) = (monitor.clone().recipient(), address.clone().recipient());
+        let scheduler = Scheduler::new(dispatch, monitor, node, lifeline);
+        let scheduler = match &resume {
+            Some(checkpoint) => scheduler.resumed(checkpoint),
+            None => scheduler,
+        };
+        let scheduler = scheduler.start();
+        if let Some(Keeping { directory, fingerprint, every }) = keeping {
+            scheduler.do_send(Keep { directory, fingerprint, every });
+        }
+        scheduler
     });
     let mut node = Node {
         make: Box::new(move |worker, arbiter, made| {
@@ -138,11 +164,15 @@ fn setup<A: App>(
         done: Some(done),
         own_system,
         duty: seat.map(|seat| Duty { crew: seat.crew(), fingerprint }),
+        past,
         finished: None,
     };
     if node.duty.is_none() {
         let layout = Layout::alone(n_shards, n_workers);
-        let mut cast = node.stage.cast(layout, Origin::Kept, (BTreeMap::new(), Clock(0)), &address);
+        let mut cast = node.stage.cast(layout, Origin::Kept, (BTreeMap::new(), &Halted::default()), &address);
+        if let Some(checkpoint) = &resume {
+            node.stage.restore(&cast, &checkpoint.saved);
+        }
         node.stage.begin(&mut cast);
         node.cast = Some(cast);
     }
@@ -151,11 +181,25 @@ fn setup<A: App>(
     address
 }
 
-/// What a job looks like to those who must have the same.
-fn fingerprint(job: &Job) -> String {
+/// What a job looks like to those who must have the same; where each finds its data is its own business.
+fn describe(job: &Job) -> String {
+    let mut same = job.fingerprint();
+    same.settings.remove("data");
     let tables: Vec<String> = job.tables.iter().map(|table| format!("{table:?}")).collect();
-    let Job { name, consistency, seed, .. } = job;
-    format!("{name}, {consistency}, seed {seed}, tables {}", tables.join(", "))
+    let settings: Vec<String> = same.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let sum = crc32fast::hash(format!("{:?}", same.tables).as_bytes());
+    let Fingerprint { job, seed, consistency, .. } = same;
+    let (settings, tables) = (settings.join(", "), tables.join(", "));
+    format!("{job}, {consistency}, seed {seed}, {settings}, tables {tables}, {sum:08x}")
+}
+
+/// What a run begins from.
+fn beginning(job: &Job) -> Result<(PathBuf, Arc<Saved>), String> {
+    if let Some(checkpoint) = &job.resume {
+        return Ok((checkpoint.path.clone(), Arc::new(checkpoint.saved.clone())));
+    }
+    let schedule = job.schedule.save()?;
+    Ok((PathBuf::new(), Arc::new(Saved { schedule, ..Saved::default() })))
 }
 
 /// With nobody to tell, the monitor needs no thread.

@@ -5,12 +5,10 @@ use std::collections::BTreeMap;
 use actix::prelude::*;
 
 use super::actor::{Node, Outcome};
-use crate::bridge;
-use crate::clock::Clock;
 use crate::cluster::{Layout, Origin};
 use crate::id::ShardId;
 use crate::job::RunError;
-use crate::scheduler::Halt;
+use crate::scheduler::{Halt, Halted, RollBack};
 
 /// Whom a node of a cluster obeys, and what it has to tell at first.
 pub(crate) struct Duty {
@@ -26,8 +24,8 @@ pub(crate) struct Duty {
 pub(crate) enum Word {
     /// It has a job that looks like this, and obeys from here.
     Enlisted { fingerprint: String, node: Recipient<Task> },
-    /// No more reports of the generation before count; everyone had finished these clocks.
-    Halted { generation: u32, min: Clock },
+    /// No more reports of the generation before count, and what does; the generation that comes next.
+    Halted(u32, Halted),
     /// It has made the actors of a generation.
     Deployed(u32),
     /// All holders of a generation have their rows.
@@ -42,10 +40,10 @@ pub(crate) enum Word {
 #[derive(Debug, Clone, Message)]
 #[rtype(result = "()")]
 pub(crate) enum Task {
-    /// On the lead: let no more reports count; so many workers come next.
-    Halt { generation: u32, workers: usize },
+    /// On the lead: let no more reports count; what comes next.
+    Halt(Layout, Origin),
     /// Make the actors of a generation.
-    Deploy(Layout, Origin, Clock),
+    Deploy(Layout, Origin, Halted),
     /// On the lead: bring rows to those that lack them.
     Fill { generation: u32, origin: Origin, backups: Vec<ShardId> },
     /// Let the workers begin.
@@ -81,25 +79,37 @@ impl Node {
         }
     }
 
-    fn say(&self, word: Word) {
+    pub(super) fn say(&self, word: Word) {
         if let Some(duty) = &self.duty {
             duty.crew.do_send(word);
         }
     }
 
-    /// On the lead: asks the scheduler to let no more reports count.
-    fn halt(&mut self, generation: u32, workers: usize, ctx: &mut Context<Self>) {
-        let Some(scheduler) = &self.stage.scheduler else { return };
-        let halted = scheduler.send(Halt { workers }).into_actor(self);
-        ctx.wait(halted.map(move |min, node, _| {
-            if let Ok(min) = min {
-                node.say(Word::Halted { generation, min });
+    /// On the lead: asks the scheduler to let no more reports count, and to go back to what was saved if need be.
+    fn halt(&mut self, layout: &Layout, origin: Origin, ctx: &mut Context<Self>) {
+        let Some(scheduler) = self.stage.scheduler.clone() else { return };
+        let (generation, workers) = (layout.generation, layout.workers.len());
+        let back = match origin {
+            Origin::Saved => self.saved_state(),
+            Origin::Kept => Ok(None),
+        };
+        let halting = async move {
+            let halted = scheduler.send(Halt { workers }).await.map_err(|error| error.to_string())?;
+            let Some(RollBack { path, saved }) = back? else { return Ok(halted) };
+            let min = saved.clock;
+            scheduler.send(RollBack { path, saved }).await.map_err(|error| error.to_string())??;
+            Ok(Halted { min, finished: Vec::new() })
+        };
+        ctx.wait(halting.into_actor(self).map(move |halted: Result<Halted, String>, node, _| match halted {
+            Ok(halted) => node.say(Word::Halted(generation, halted)),
+            Err(why) => {
+                node.end(Err(RunError::Failed(format!("the run cannot go back to a checkpoint: {why}"))))
             }
         }));
     }
 
     /// Ends the actors of the generation before and makes those of this one. Other messages wait meanwhile.
-    fn deploy(&mut self, layout: Layout, origin: Origin, min: Clock, ctx: &mut Context<Self>) {
+    fn deploy(&mut self, layout: Layout, origin: Origin, halted: Halted, ctx: &mut Context<Self>) {
         let before = self.cast.take().map(|cast| cast.retire(self.stage.post.as_ref()));
         let stores = async move {
             match before {
@@ -115,7 +125,7 @@ impl Node {
             for (arbiter, _) in gone.iter().filter_map(|worker| node.apps.remove(worker)) {
                 arbiter.stop();
             }
-            node.cast = Some(node.stage.cast(layout, origin, (stores, min), &ctx.address()));
+            node.cast = Some(node.stage.cast(layout, origin, (stores, &halted), &ctx.address()));
             node.say(Word::Deployed(generation));
         }));
     }
@@ -142,8 +152,8 @@ impl Handler<Task> for Node {
     fn handle(&mut self, task: Task, ctx: &mut Self::Context) {
         tracing::debug!(?task, "told by the crew");
         match task {
-            Task::Halt { generation, workers } => self.halt(generation, workers, ctx),
-            Task::Deploy(layout, origin, min) => self.deploy(layout, origin, min, ctx),
+            Task::Halt(layout, origin) => self.halt(&layout, origin, ctx),
+            Task::Deploy(layout, origin, halted) => self.deploy(layout, origin, halted, ctx),
             Task::Fill { generation, origin, backups } => self.fill(generation, origin, &backups, ctx),
             Task::Begin(generation) => self.begin(generation, ctx),
             Task::Suspend => self.suspend(ctx),
@@ -151,13 +161,5 @@ impl Handler<Task> for Node {
             Task::End(None) => self.close(Err(RunError::Elsewhere)),
             Task::End(Some(why)) => self.close(Err(RunError::Failed(why))),
         }
-    }
-}
-
-impl Node {
-    /// Brings rows to the holders that lack them.
-    fn fill(&mut self, generation: u32, origin: Origin, backups: &[ShardId], ctx: &mut Context<Self>) {
-        let _ = (origin, backups, ctx, bridge::Actor::Crew);
-        self.say(Word::Filled(generation));
     }
 }

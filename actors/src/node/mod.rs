@@ -4,6 +4,7 @@ mod actor;
 mod cast;
 mod deploy;
 mod duty;
+mod fill;
 mod life;
 mod reach;
 

@@ -1,8 +1,6 @@
 //! How an actor of one node reaches another: directly if it is here, through the bridge if it is not.
 
 use actix::prelude::*;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::bridge::{self, Address, Bridge, Directory, Wire, encoded};
 use crate::cluster::Layout;
@@ -26,7 +24,7 @@ impl Reach<'_> {
     /// The way to an actor on `node`; `local` is the actor if that is this node.
     pub(super) fn to<M, A>(&self, node: &str, actor: bridge::Actor, local: Option<&Addr<A>>) -> Recipient<M>
     where
-        M: Wire<Result = ()> + Serialize + DeserializeOwned,
+        M: Wire + Message<Result = ()> + Unpin,
         A: Actor<Context = Context<A>> + Handler<M>,
     {
         match (local, self.post) {

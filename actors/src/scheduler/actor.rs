@@ -1,17 +1,22 @@
 //! The scheduler as an actor: messages in, orders of the [`Dispatch`], messages out.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
+use serde::{Deserialize, Serialize};
 
-use super::dispatch::{Dispatch, Ending, Order};
+use super::dispatch::{Dispatch, Ending, Halted, Order};
+use super::keeping::Kept;
 use super::policy::Mark;
+use crate::checkpoint::{Checkpoint, Saved};
 use crate::clock::Clock;
 use crate::cluster::Homes;
 use crate::id::WorkerId;
-use crate::message::{Advance, Assign, Commit, Join, Phase, Report, Stop};
-use crate::monitor::{Event, Progress};
+use crate::message::{Advance, Assign, Commit, Join, Phase, Report, Snap, Stop};
+use crate::monitor::{Event, Progress, Resumed};
 use crate::node::{Breather, Lifeline};
 
 /// How often it looks for steps that take long, and how long is long.
@@ -20,20 +25,24 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// An actor that hands out steps.
 pub struct Scheduler {
-    dispatch: Dispatch,
+    pub(super) dispatch: Dispatch,
     /// The generation of members that it speaks with.
     generation: u32,
     shards: Vec<ToShard>,
     workers: BTreeMap<WorkerId, Recipient<Assign>>,
-    monitor: Recipient<Event>,
-    finished: Recipient<Finished>,
-    stopwatch: Stopwatch,
-    records: BTreeMap<WorkerId, WorkerRecord>,
+    /// The shards, to ask for their rows.
+    pub(super) snaps: Vec<Recipient<Snap>>,
+    pub(super) monitor: Recipient<Event>,
+    pub(super) finished: Recipient<Finished>,
+    pub(super) stopwatch: Stopwatch,
+    pub(super) records: BTreeMap<WorkerId, WorkerRecord>,
     /// When a worker was last given or reported something.
     heard: BTreeMap<WorkerId, Instant>,
-    history: Vec<Progress>,
+    pub(super) history: Vec<Progress>,
     /// The oldest read since the last mark, in clocks.
-    staleness: u64,
+    pub(super) staleness: u64,
+    /// Its checkpoints, where they are kept.
+    pub(super) kept: Option<Kept>,
     breather: Breather,
     _lifeline: Lifeline,
 }
@@ -50,6 +59,18 @@ pub struct Meet {
     pub workers: BTreeMap<WorkerId, (Recipient<Assign>, String)>,
     /// Which parts are at home where.
     pub homes: Homes,
+    /// The shards, shard 0 first, to ask for their rows.
+    pub snaps: Vec<Recipient<Snap>>,
+}
+
+/// Node → scheduler, between [`Halt`] and [`Meet`]: goes back to a saved state.
+#[derive(Message)]
+#[rtype(result = "Result<(), String>")]
+pub(crate) struct RollBack {
+    /// The checkpoint's file; empty for the start of the run.
+    pub(crate) path: PathBuf,
+    /// The state.
+    pub(crate) saved: Arc<Saved>,
 }
 
 /// Where the scheduler tells a shard what counts.
@@ -64,7 +85,7 @@ pub struct ToShard {
 /// Node → scheduler: the members change, so no more reports of this generation count. Answered with the smallest clock
 /// once that is so; [`Meet`] follows.
 #[derive(Debug, Clone, Copy, Message)]
-#[rtype(result = "Clock")]
+#[rtype(result = "Halted")]
 pub struct Halt {
     /// The workers of the next generation.
     pub workers: usize,
@@ -87,7 +108,7 @@ pub struct Finished {
 }
 
 /// What one worker did in a run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRecord {
     /// The node that it is on; empty where there is but one.
     pub node: String,
@@ -102,7 +123,7 @@ pub struct WorkerRecord {
 }
 
 /// Counts training time; evaluation stops it.
-struct Stopwatch {
+pub(super) struct Stopwatch {
     spent: Duration,
     running_since: Option<Instant>,
 }
@@ -113,7 +134,7 @@ impl Stopwatch {
         self.running_since = (phase == Phase::Train).then(Instant::now);
     }
 
-    fn read(&self) -> Duration {
+    pub(super) fn read(&self) -> Duration {
         self.spent + self.running_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 }
@@ -131,6 +152,7 @@ impl Scheduler {
             generation: 0,
             shards: Vec::new(),
             workers: BTreeMap::new(),
+            snaps: Vec::new(),
             monitor,
             finished,
             stopwatch: Stopwatch { spent: Duration::ZERO, running_since: Some(Instant::now()) },
@@ -138,12 +160,33 @@ impl Scheduler {
             heard: BTreeMap::new(),
             history: Vec::new(),
             staleness: 0,
+            kept: None,
             breather: Breather::default(),
             _lifeline: lifeline,
         }
     }
 
-    fn carry_out(&mut self, orders: Vec<Order>, ctx: &mut Context<Self>) {
+    /// Goes on where a checkpoint was taken; its dispatch does already.
+    #[must_use]
+    pub(crate) fn resumed(mut self, Checkpoint { path, saved, .. }: &Checkpoint) -> Self {
+        self.records = saved.records.clone();
+        self.take_up(path.clone(), saved);
+        self
+    }
+
+    /// Time and history go on from what was saved.
+    fn take_up(&mut self, path: PathBuf, saved: &Saved) {
+        let (clock, seconds, history) = (saved.clock, saved.seconds, saved.history.clone());
+        self.stopwatch.spent = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        if let Some(since) = &mut self.stopwatch.running_since {
+            *since = Instant::now();
+        }
+        self.staleness = saved.staleness;
+        self.history.clone_from(&history);
+        self.monitor.do_send(Event::Resumed(Resumed { path, clock, seconds, history }));
+    }
+
+    pub(super) fn carry_out(&mut self, orders: Vec<Order>, ctx: &mut Context<Self>) {
         for order in orders {
             match order {
                 Order::Assign(worker, assign) => {
@@ -158,6 +201,7 @@ impl Scheduler {
                 }
                 Order::Mark(mark) => self.mark(mark),
                 Order::Enter(phase) => self.stopwatch.enter(phase),
+                Order::Checkpoint => self.checkpoint(ctx),
                 Order::End(ending) => self.end(ending),
             }
         }
@@ -176,13 +220,14 @@ impl Scheduler {
     }
 
     fn end(&mut self, ending: Ending) {
-        self.finished.do_send(Finished {
+        let finished = Finished {
             ending,
             clocks: self.dispatch.min(),
             seconds: self.stopwatch.read().as_secs_f64(),
             history: std::mem::take(&mut self.history),
             workers: std::mem::take(&mut self.records).into_values().collect(),
-        });
+        };
+        self.finish(finished);
     }
 
     fn record(&mut self, report: &Report) {
@@ -220,24 +265,36 @@ impl Actor for Scheduler {
 
 impl Handler<Meet> for Scheduler {
     type Result = ();
-    fn handle(&mut self, Meet { generation, shards, workers, homes }: Meet, _: &mut Self::Context) {
+    fn handle(&mut self, meet: Meet, ctx: &mut Self::Context) {
+        let Meet { generation, shards, workers, homes, snaps } = meet;
         for (worker, (_, node)) in &workers {
             self.records.entry(*worker).or_default().node.clone_from(node);
         }
         self.workers = workers.into_iter().map(|(worker, (assign, _))| (worker, assign)).collect();
         (self.generation, self.shards) = (generation, shards);
         self.dispatch.settle(&homes);
+        self.keep_from(snaps, ctx);
+    }
+}
+
+impl Handler<RollBack> for Scheduler {
+    type Result = Result<(), String>;
+    fn handle(&mut self, RollBack { path, saved }: RollBack, _: &mut Self::Context) -> Self::Result {
+        self.dispatch.roll_back(&saved.schedule, saved.clock)?;
+        self.take_up(path, &saved);
+        Ok(())
     }
 }
 
 impl Handler<Halt> for Scheduler {
     type Result = MessageResult<Halt>;
     fn handle(&mut self, Halt { workers }: Halt, _: &mut Self::Context) -> Self::Result {
-        self.dispatch.regroup(workers);
+        let halted = self.dispatch.regroup(workers);
+        self.abandon_checkpoint();
         self.generation = 0;
         self.shards.clear();
         self.workers.clear();
-        MessageResult(self.dispatch.min())
+        MessageResult(halted)
     }
 }
 
@@ -267,7 +324,6 @@ impl Handler<Report> for Scheduler {
 impl Handler<Stop> for Scheduler {
     type Result = ();
     fn handle(&mut self, _: Stop, ctx: &mut Self::Context) {
-        let orders = self.dispatch.stop();
-        self.carry_out(orders, ctx);
+        self.wind_up(ctx);
     }
 }

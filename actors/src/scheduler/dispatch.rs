@@ -4,14 +4,17 @@
 //! same order: assignments, and with them the whole run, repeat exactly. Otherwise a worker gets its next task while
 //! it computes the one before, as far as the gate allows.
 
+mod drain;
 mod regroup;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use self::drain::Drain;
 use super::policy::{Mark, Next, Schedule};
 use crate::clock::{Clock, Consistency, Gate, VectorClock};
 use crate::id::{PartId, WorkerId};
 use crate::message::{Assign, Failure, Phase, Report, Task};
+pub use regroup::Halted;
 
 /// A task that panicked this often ends the run.
 const TRIES: u32 = 3;
@@ -29,6 +32,8 @@ pub enum Order {
     Mark(Mark),
     /// Count the time from now on as training, or as evaluation.
     Enter(Phase),
+    /// Nothing is in flight, and nothing begins before [`Dispatch::resume`]: the moment for a checkpoint.
+    Checkpoint,
     /// The run is over and nothing is in flight.
     End(Ending),
 }
@@ -60,6 +65,7 @@ pub struct Dispatch {
     phase: Phase,
     /// Whether the run was told to stop.
     stopping: bool,
+    drain: Drain,
     ending: Ending,
     ended: bool,
 }
@@ -89,6 +95,7 @@ impl Dispatch {
             others: false,
             phase: Phase::Train,
             stopping: false,
+            drain: Drain::Off,
             ending: Ending::default(),
             ended: false,
         }
@@ -149,6 +156,7 @@ impl Dispatch {
     /// Ends the run at a clock.
     pub fn stop(&mut self) -> Vec<Order> {
         self.stopping = true;
+        self.drain = Drain::Off;
         self.wind_down();
         self.go_on(None)
     }
@@ -204,6 +212,9 @@ impl Dispatch {
         let mut orders = Vec::new();
         if self.ended || self.hands.len() < self.expected {
             return orders;
+        }
+        if self.is_draining() {
+            return self.drained();
         }
         let others = std::mem::take(&mut self.others);
         let mut workers = match first {

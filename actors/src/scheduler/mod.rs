@@ -5,9 +5,12 @@
 
 mod actor;
 mod dispatch;
+mod keeping;
 pub mod policy;
 mod queue;
 
+pub(crate) use actor::RollBack;
 pub use actor::{Finished, Halt, Meet, Scheduler, ToShard, WorkerRecord};
-pub use dispatch::{Dispatch, Ending, Order};
+pub use dispatch::{Dispatch, Ending, Halted, Order};
+pub(crate) use keeping::Keep;
 pub use queue::PriorityQueue;

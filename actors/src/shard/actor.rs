@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 
 use super::store::{Outgoing, Store};
 use crate::id::WorkerId;
-use crate::message::{Advance, Applied, Commit, Pull, Push, Rows, Snap, Snapshot};
+use crate::message::{Advance, Applied, Commit, Pull, Push, Restore, Rows, Snap, Snapshot};
 use crate::node::{Breather, Lifeline};
 
 /// An actor that owns rows.
@@ -143,5 +143,12 @@ impl Handler<Snap> for Shard {
         let number = self.asked;
         self.with(|store| store.snapshot(number, snap));
         Box::pin(async { answer.await.ok() })
+    }
+}
+
+impl Handler<Restore> for Shard {
+    type Result = bool;
+    fn handle(&mut self, Restore { tables, min }: Restore, _: &mut Self::Context) -> bool {
+        self.store.as_mut().is_some_and(|store| store.restore(tables, min))
     }
 }

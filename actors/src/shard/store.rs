@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use super::tables::Tables;
 use crate::clock::{Clock, Consistency};
-use crate::id::{BlockId, PageKey, ShardId, WorkerId};
+use crate::id::{BlockId, PageKey, ShardId, TableId, WorkerId};
 use crate::message::{Advance, Applied, Commit, Lease, Page, Pull, Push, RowBatch, Rows, Snap, Snapshot};
 use crate::placement::Placement;
+use crate::scheduler::Halted;
 use crate::table::Table;
 
 /// A message that a shard sends.
@@ -151,17 +152,22 @@ impl Store {
     }
 
     /// Forgets every step that does not count, and everyone who was waiting: the members of the run have changed, and the
-    /// next generation of workers begins at `min` with nothing in hand.
-    pub fn regroup(&mut self, min: Clock) {
+    /// next generation of workers begins with nothing in hand.
+    pub fn regroup(&mut self, halted: &Halted) {
+        let counts: BTreeMap<WorkerId, Clock> = halted.finished.iter().copied().collect();
+        for ((clock, worker), held) in std::mem::take(&mut self.held) {
+            if counts.get(&worker).is_some_and(|finished| clock < *finished) {
+                held.into_iter().for_each(|held| self.fold(worker, held)); // its commit is still on the way
+            }
+        }
         self.tables.bring_home();
-        self.held.clear();
         self.taken.clear();
         self.applied = Arc::default();
         self.parked.clear();
         self.readers.clear();
         self.changed.clear();
         self.snapshots.clear();
-        self.min = self.min.max(min);
+        self.min = self.min.max(halted.min);
     }
 
     /// Learns that everyone has finished the clocks before `min`.
@@ -181,6 +187,23 @@ impl Store {
     pub fn snapshot(&mut self, number: u64, snap: Snap) -> Vec<Outgoing> {
         self.snapshots.push(Pending { number, snap, so_far: Snapshot::default(), missing: None });
         self.finish_snapshots()
+    }
+
+    /// Goes on from these pages and blocks, with everyone having finished the clocks before `min` and nothing under
+    /// way; returns whether they are all that this shard owns, and changes nothing where they are not.
+    pub fn restore(&mut self, tables: Vec<(TableId, Snapshot)>, min: Clock) -> bool {
+        if !self.tables.restore(tables) {
+            return false;
+        }
+        self.min = min;
+        self.taken.clear();
+        self.applied = Arc::new(Vec::new());
+        self.held.clear();
+        self.parked.clear();
+        self.readers.clear();
+        self.changed.clear();
+        self.snapshots.clear();
+        true
     }
 
     fn can_answer(&self, pull: &Pull) -> bool {

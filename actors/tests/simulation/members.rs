@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use slackline::{Clock, Consistency, WorkerId};
 
 use crate::plan::Change;
-use crate::ring::{Place, Ring, World};
+use crate::ring::{Ring, World};
 
 impl Ring {
     /// Carries out the changes that are due after so many deliveries.
@@ -50,37 +50,19 @@ impl Ring {
 
     /// The next generation, of these workers; the backup of the shard that died takes its place.
     fn regroup(&mut self, workers: &BTreeSet<usize>, dead: Option<usize>) {
-        self.dispatch.regroup(workers.len());
-        self.hear_what_counts(dead);
+        let halted = self.dispatch.regroup(workers.len()); // whatever is under way, commits too, is lost
         self.lanes.clear();
         if let Some(shard) = dead {
             let mut backup = self.backups[shard].take().expect("looked at");
             backup.stand_by(false);
             self.stores[shard] = backup;
         }
-        let min = self.dispatch.min();
-        self.stores.iter_mut().for_each(|store| store.regroup(min));
-        self.backups.iter_mut().flatten().for_each(|store| store.regroup(min));
+        self.stores.iter_mut().for_each(|store| store.regroup(&halted));
+        self.backups.iter_mut().flatten().for_each(|store| store.regroup(&halted));
         self.forget_what_does_not();
         self.generation += 1;
         self.seat(workers.iter().copied().collect());
         self.join();
-    }
-
-    /// What the scheduler has told shards goes before the news of the next generation.
-    fn hear_what_counts(&mut self, dead: Option<usize>) {
-        for (lane, queue) in std::mem::take(&mut self.lanes) {
-            let alive = match lane.1 {
-                Place::Shard(shard) => Some(shard) != dead,
-                Place::Backup(_) => true,
-                _ => false,
-            };
-            for message in queue {
-                if lane.0 == Place::Scheduler && alive {
-                    self.deliver(lane, message);
-                }
-            }
-        }
     }
 
     /// The world forgets the steps that are void.

@@ -335,6 +335,7 @@ impl Ring {
                     self.ending = Some(ending);
                 }
                 Order::Mark(_) | Order::Enter(_) => {}
+                Order::Checkpoint => panic!("nobody asked for a checkpoint"),
             }
         }
     }

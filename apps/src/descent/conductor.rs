@@ -2,6 +2,8 @@
 
 use std::sync::mpsc::Sender;
 
+use serde::{Deserialize, Serialize};
+use slackline::checkpoint::{pack, unpack};
 use slackline::scheduler::policy;
 use slackline::{Findings, Mark, PartId};
 
@@ -25,6 +27,17 @@ pub struct Conductor {
     /// Solutions already handed over.
     told: usize,
     solutions: Sender<Step>,
+}
+
+/// What a checkpoint keeps of it.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    guide: Guide,
+    width: usize,
+    sweeps: Vec<SweepReport>,
+    focuses: Vec<FocusReport>,
+    first_gap: Option<f64>,
+    told: usize,
 }
 
 impl Conductor {
@@ -140,5 +153,25 @@ impl policy::Guide for Conductor {
 
     fn wind_down(&mut self) {
         self.ending = true;
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let Self { guide, width, sweeps, focuses, first_gap, told, .. } = self;
+        let (guide, sweeps, focuses) = (guide.clone(), sweeps.clone(), focuses.clone());
+        let saved = Saved { guide, width: *width, sweeps, focuses, first_gap: *first_gap, told: *told };
+        pack("descent", 1, &saved)
+    }
+
+    /// The solutions found so far are told again: who waits for them may be another process than before, or has to
+    /// forget later ones.
+    fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        let Saved { guide, width, sweeps, focuses, first_gap, told } = unpack("descent", 1, state)?;
+        for solution in guide.steps().iter().take(told) {
+            self.solutions.send(solution.clone()).ok(); // as above
+        }
+        self.guide.go_on_as(guide);
+        (self.width, self.sweeps, self.focuses) = (width, sweeps, focuses);
+        (self.first_gap, self.told, self.mark) = (first_gap, told, None);
+        Ok(())
     }
 }

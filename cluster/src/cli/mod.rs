@@ -1,6 +1,7 @@
 //! The commands. Each is a file: its options, its help with an example, and what it does.
 
 mod apps;
+mod checkpoint;
 mod evaluate;
 mod job;
 mod train;
@@ -25,8 +26,9 @@ const EXAMPLES: &str = "Examples:
   slackline train config/quickstart.yaml                the same from a file
   slackline evaluate runs/1 --data test.svm             score the model
 
-Exit codes: 0 done, 1 error, 2 wrong usage or settings, 3 bad data, 4 diverged, 130 stopped by Ctrl-C (143 by a
-termination request) with what was learned until then written.
+Exit codes: 0 done, 1 error, 2 wrong usage or settings, 3 bad data, 4 diverged, 75 stopped with a
+checkpoint to go on from (--resume), 130 stopped by Ctrl-C without one (143 by a termination request), with what was
+learned until then written.
 Logs go to stderr; SLACKLINE_LOG=info (or debug, or slackline=debug) says more.";
 
 /// Runs the command line `args` (the program's name first) over `apps`.

@@ -10,10 +10,10 @@ use slackline_apps::StopSwitch;
 use slackline_apps::catalog::{App, News, OptionSpec, Trained, Watch};
 
 use super::job::Job;
-use super::{find, help, start_log, takes_no_value};
+use super::{checkpoint, find, help, start_log, takes_no_value};
 use crate::Error;
 use crate::console::{self, Console, Screen};
-use crate::run_directory::{MetricsLog, RunDirectory, Seconds, summary};
+use crate::run_directory::{MetricsLog, RunDirectory, Seconds, summary, was_stopped};
 use crate::settings::{Layer, Settings, available_workers};
 use crate::signals::Signals;
 
@@ -28,7 +28,10 @@ Settings come from four places, later ones win: defaults, a job file (`slackline
 (SLACKLINE__WORKERS=4), flags. The keys of a job file are `app` and the long options without dashes, all at the top
 level; paths in it are relative to the working directory, as on the command line.
 
-Ctrl-C stops the run at its next clock and keeps what it has; a second one ends it at once.";
+Ctrl-C stops the run at its next clock and keeps what it has; a second one ends it at once.
+
+With --checkpoint a run that was stopped or killed goes on with the same command and --resume, with any number of
+workers; one that was stopped by Ctrl-C or a termination request leaves a checkpoint and exits with 75.";
 
 /// `train`, with a command for every app.
 pub(super) fn command(apps: &[&dyn App]) -> Command {
@@ -79,7 +82,7 @@ fn switch(arg: Arg) -> Arg {
 
 /// Whether the option that every app has under this name is a switch.
 pub(super) fn is_switch(name: &str) -> bool {
-    matches!(name, "quiet" | "json")
+    matches!(name, "quiet" | "json" | "resume")
 }
 
 fn common_options() -> Vec<Arg> {
@@ -97,7 +100,7 @@ fn common_options() -> Vec<Arg> {
             "DIR",
             "Where the model, its metrics and a summary go [default: only print the result]",
         ),
-        Arg::new("force").long("force").action(ArgAction::SetTrue).help("Replace the run that --out holds"),
+        Arg::new("force").long("force").action(ArgAction::SetTrue).help("Replace the run that --out holds, and the checkpoints that --checkpoint holds"),
         option("workers", "N", &workers),
         option("seed", "S", "Every random number of the run comes from it, 0 or more [default: 0]"),
         option("consistency", "C", "How old a read may be: bsp, ssp:3, essp:3, async [default: the app's]"),
@@ -106,6 +109,14 @@ fn common_options() -> Vec<Arg> {
             "NAME",
             "Which part is next: fixed, shuffled, priority, dependency, rotation [default: the app's]",
         ),
+        option("checkpoint", "DIR", "Write checkpoints there, to go on from with --resume; the newest two are kept"),
+        option(
+            "checkpoint-every",
+            "TIME",
+            "How often a checkpoint is written, such as 500ms, 30s, 5m [default: 60s]",
+        ),
+        switch(Arg::new("resume").long("resume"))
+            .help("Go on from the newest whole checkpoint of --checkpoint; start from the beginning if there is none"),
         switch(Arg::new("quiet").long("quiet"))
             .help("Show nothing but errors (and with --json the last line)"),
         switch(Arg::new("json").long("json"))
@@ -128,8 +139,11 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
     start_log(matches, &screen)?;
     check_readable(&settings.request.data)?;
     settings.request.test.as_deref().map_or(Ok(()), check_readable)?;
+    let force = matches.get_flag("force");
+    checkpoint::prepare(settings.request.checkpoint.as_ref(), force)?;
+    let resume = settings.request.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.resume);
     let directory = match &settings.out {
-        Some(path) => Some(RunDirectory::claim(path, matches.get_flag("force"))?),
+        Some(path) => Some(RunDirectory::claim(path, force || (resume && was_stopped(path)))?),
         None => None,
     };
     Run { app, settings, directory, screen, started }.go()
@@ -158,13 +172,23 @@ struct Run<'a> {
 struct Listeners {
     console: Console,
     metrics: Option<MetricsLog>,
+    /// The newest checkpoint that is known to be whole.
+    checkpoint: Option<PathBuf>,
 }
 
 impl Listeners {
     fn tell(&mut self, news: &News) {
         self.console.tell(news);
-        if let (Some(metrics), News::Progress(progress)) = (&mut self.metrics, news) {
-            metrics.push(progress);
+        let evaluations = match news {
+            News::Progress(progress) => std::slice::from_ref(progress),
+            News::Resumed { history, .. } => history,
+            _ => &[],
+        };
+        if let Some(metrics) = &mut self.metrics {
+            evaluations.iter().for_each(|progress| metrics.push(progress));
+        }
+        if let News::Checkpoint { path, .. } | News::Resumed { path, .. } = news {
+            self.checkpoint = Some(path.clone());
         }
     }
 }
@@ -178,6 +202,7 @@ impl Run<'_> {
         let listeners = Arc::new(Mutex::new(Listeners {
             console: Console::new(self.settings.quiet, self.settings.json, &self.screen),
             metrics: self.directory.as_ref().map(RunDirectory::metrics_log),
+            checkpoint: None,
         }));
         let heard = Arc::clone(&listeners);
         let tell = move |news: News| heard.lock().unwrap_or_else(PoisonError::into_inner).tell(&news);
@@ -185,16 +210,21 @@ impl Run<'_> {
         let trained = self.app.train(&self.settings.request, &Watch { tell: Box::new(tell), stop });
         let mut listeners = listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.console.finish();
-        let trained = trained?;
-        if !trained.objective.is_finite() && !trained.stopped {
-            return Err(Error::Diverged(trained.objective));
-        }
+        let trained = trained.map_err(Error::from).and_then(|trained| {
+            let diverged = !trained.objective.is_finite() && !trained.stopped;
+            if diverged { Err(Error::Diverged(trained.objective)) } else { Ok(trained) }
+        });
+        let trained =
+            trained.map_err(|error| checkpoint::with_remedy(error, listeners.checkpoint.as_deref()))?;
         let seconds = Seconds { total: self.started.elapsed().as_secs_f64() };
         let summary = summary(self.app.name(), &self.settings.request, &trained, &seconds);
         let written = self.keep(&trained, &summary, &mut listeners);
         self.show(&trained, &summary, written.is_ok());
         written?;
-        Ok(if trained.stopped { signals.exit_code() } else { 0 })
+        match listeners.checkpoint.as_deref().filter(|_| trained.stopped) {
+            Some(path) => Ok(checkpoint::left(path, (!self.settings.quiet).then_some(&self.screen))),
+            None => Ok(if trained.stopped { signals.exit_code() } else { 0 }),
+        }
     }
 
     fn keep(&self, trained: &Trained, summary: &Value, listeners: &mut Listeners) -> Result<(), Error> {

@@ -1,6 +1,7 @@
 //! One value from its written form to its checked one.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use config::{Value, ValueKind};
 
@@ -39,6 +40,23 @@ pub(super) fn flag(value: &Value) -> Result<bool, Error> {
         ValueKind::String(text) if text == "true" || text == "false" => Ok(text == "true"),
         _ => Err(refuse(value, &shown(value), "true or false")),
     }
+}
+
+/// A time such as `500ms`, `30s`, `5m` or `1h`, more than none.
+pub(super) fn duration(value: &Value) -> Result<Duration, Error> {
+    let text = shown(value);
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let millis = match unit.trim() {
+        "ms" => Some(1),
+        "s" => Some(1000),
+        "m" | "min" => Some(60_000),
+        "h" => Some(3_600_000),
+        _ => None,
+    };
+    let number = number.parse::<u64>().ok().filter(|number| (1..=1_000_000_000).contains(number));
+    let duration = number.zip(millis).map(|(number, millis)| Duration::from_millis(number * millis));
+    duration.ok_or_else(|| refuse(value, &text, "a time such as 500ms, 30s, 5m or 1h"))
 }
 
 /// A whole number from `least` to `most`.

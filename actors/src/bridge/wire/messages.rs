@@ -9,8 +9,8 @@ use super::{Lane, form, wire};
 use crate::clock::Clock;
 use crate::id::{BlockId, BlockKey, PageId, PageKey, PartId, ShardId, TableId, VariableId, WorkerId};
 use crate::message::{
-    Advance, Applied, Assign, Failure, Findings, Join, Lease, Page, Phase, Pull, Push, Report, RowBatch,
-    Rows, Snap, Snapshot, Stop, Task,
+    Advance, Applied, Assign, Commit, Failure, Findings, Join, Lease, Page, Phase, Pull, Push, Report,
+    Restore, RowBatch, Rows, Snap, Snapshot, Stop, Task,
 };
 use crate::values::Buffer;
 
@@ -27,10 +27,11 @@ form!(Snapshot, plain {}, bulk { pages: Vec<(PageId, Arc<Buffer>)>, blocks: Vec<
 
 wire!(Assign, "assign/1", Lane::Control, plain { clock: Clock, min: Clock }, bulk { task: Task });
 wire!(Report, "report/1", Lane::Control,
-    plain { worker: WorkerId, clock: Clock, computed: u64, waited: u64, staleness: u64 },
+    plain { worker: WorkerId, generation: u32, clock: Clock, computed: u64, waited: u64, staleness: u64 },
     bulk { result: Result<Findings, Failure> });
 wire!(Join, "join/1", Lane::Control);
 wire!(Advance, "advance/1", Lane::Control);
+wire!(Commit, "commit/1", Lane::Control);
 wire!(Stop, "stop/1", Lane::Control);
 
 wire!(Pull, "pull/1", Lane::Bulk,
@@ -49,3 +50,4 @@ wire!(Push, "push/1", Lane::Bulk,
     bulk { deltas: Vec<Page>, batches: Vec<RowBatch>, returns: Vec<Lease> });
 wire!(Applied, "applied/1", Lane::Bulk);
 wire!(Snap, "snap/1", Lane::Bulk);
+wire!(Restore, "restore/1", Lane::Bulk, plain { min: Clock }, bulk { tables: Vec<(TableId, Snapshot)> });

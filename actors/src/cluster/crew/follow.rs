@@ -49,7 +49,7 @@ impl Crew {
             }
             PeerEvent::Down(peer, why) if peer.node == lead => self.lost_the_lead(&why),
             PeerEvent::Goodbye(peer) if peer.node == lead => self.lost_the_lead("it ended"),
-            PeerEvent::Refused(why) => self.refused(&why),
+            PeerEvent::Refused { node, why } if node == lead => self.refused(&why),
             PeerEvent::Down(peer, why) if self.follow().alone.is_none() => {
                 self.say(UpWord::Unreachable(peer.node, why));
             }
@@ -90,9 +90,9 @@ impl Crew {
             }
             Down::Refused(why) => self.refused(&why),
             Down::Members(members) => self.meet(&members),
-            Down::Deploy(layout, origin, min) => {
+            Down::Deploy(layout, origin, halted) => {
                 self.follow().generation = layout.generation;
-                self.task(Task::Deploy(layout, origin, min));
+                self.task(Task::Deploy(layout, origin, halted));
             }
             Down::Begin(generation) => self.task(Task::Begin(generation)),
             Down::Fence(node, incarnation, why) => self.bridge.fence(&Peer { node, incarnation }, &why),
@@ -122,7 +122,7 @@ impl Crew {
             Word::Deployed(generation) => self.say(UpWord::Deployed(generation)),
             Word::Over(Err(why)) if self.over.is_none() => self.say(UpWord::GaveUp(why)),
             Word::Leave => self.say(UpWord::Leave),
-            Word::Over(_) | Word::Halted { .. } | Word::Filled(_) => {}
+            Word::Over(_) | Word::Halted(..) | Word::Filled(_) => {}
         }
     }
 

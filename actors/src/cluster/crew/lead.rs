@@ -47,9 +47,8 @@ impl Crew {
         for command in commands {
             match command {
                 Command::Deploy(layout, origin) => {
-                    let (generation, workers) = (layout.generation, layout.workers.len());
-                    self.lead().next = Some((layout, origin));
-                    self.task(Task::Halt { generation, workers });
+                    self.lead().next = Some((layout.clone(), origin));
+                    self.task(Task::Halt(layout, origin));
                 }
                 Command::Fill { generation, origin, backups } => {
                     self.task(Task::Fill { generation, origin, backups });
@@ -168,12 +167,12 @@ impl Crew {
                 commands.extend(early.iter().flat_map(|(node, fingerprint)| self.built(node, fingerprint)));
                 commands
             }
-            Word::Halted { generation, min } => {
+            Word::Halted(generation, halted) => {
                 if let Some((layout, origin)) =
                     self.lead().next.take_if(|(next, _)| next.generation == generation)
                 {
-                    self.tell_all(&Down::Deploy(layout.clone(), origin, min));
-                    self.task(Task::Deploy(layout, origin, min));
+                    self.tell_all(&Down::Deploy(layout.clone(), origin, halted.clone()));
+                    self.task(Task::Deploy(layout, origin, halted));
                 }
                 Vec::new()
             }
