@@ -62,8 +62,8 @@ pub(super) fn stop_command() -> Command {
 pub(super) fn run(matches: &ArgMatches) -> Result<u8, Error> {
     start_log(matches, &Screen::new(false))?;
     let cluster = find_cluster(&path(matches, "target").expect("clap asks for it"), false)?;
-    let settings = client(&cluster.topology, cluster.token);
-    let status = cluster::status(&settings, &cluster.lead, WITHIN).map_err(Error::cluster)?;
+    let settings = client(&cluster.topology, cluster.token.clone());
+    let status = cluster::status(&settings, &cluster.lead, WITHIN).map_err(cluster.silent())?;
     let text = if matches.get_flag("json") {
         let object = json(&status, &cluster.topology.cluster, &cluster.nodes);
         object.map_err(|error| Error::cluster(error.to_string()))?.to_string()
@@ -77,8 +77,8 @@ pub(super) fn run(matches: &ArgMatches) -> Result<u8, Error> {
 pub(super) fn stop(matches: &ArgMatches) -> Result<u8, Error> {
     start_log(matches, &Screen::new(false))?;
     let cluster = find_cluster(&path(matches, "target").expect("clap asks for it"), false)?;
-    let settings = client(&cluster.topology, cluster.token);
-    cluster::stop(&settings, &cluster.lead, WITHIN).map_err(Error::cluster)?;
+    let settings = client(&cluster.topology, cluster.token.clone());
+    cluster::stop(&settings, &cluster.lead, WITHIN).map_err(cluster.silent())?;
     console::result(&format!("{} stops at its next clock and keeps what there is", cluster.topology.cluster));
     Ok(0)
 }
@@ -91,6 +91,16 @@ pub(crate) struct Cluster {
     pub(crate) lead: String,
     /// The processes that its launcher started.
     nodes: Vec<Entry>,
+    /// A launch that is gone: the reason why nobody answers, if nobody does.
+    gone: Option<String>,
+}
+
+impl Cluster {
+    /// What to say when nobody answers.
+    fn silent(&self) -> impl FnOnce(String) -> Error {
+        let gone = self.gone.clone();
+        |problem| Error::cluster(gone.unwrap_or(problem))
+    }
 }
 
 /// Finds a cluster by its topology or the run directory of its launch. With `elsewhere` the lead's address is known
@@ -125,7 +135,8 @@ pub(crate) fn find_cluster(target: &Path, elsewhere: bool) -> Result<Cluster, Er
         let nothing = format!("{shown}: no launch of it is under way on this machine");
         return Err(Error::cluster(left_behind.unwrap_or(nothing)));
     }
-    Ok(Cluster { lead: lead.to_string(), token: configured(&topology)?, nodes: Vec::new(), topology })
+    let token = configured(&topology)?;
+    Ok(Cluster { lead: lead.to_string(), token, nodes: Vec::new(), gone: left_behind, topology })
 }
 
 fn known(record: Record) -> Result<Cluster, Error> {
@@ -134,7 +145,7 @@ fn known(record: Record) -> Result<Cluster, Error> {
         Some(token) => Some(Token::new(token).map_err(Error::Usage)?),
         None => configured(&topology)?,
     };
-    Ok(Cluster { topology, token, lead: record.lead, nodes: record.nodes })
+    Ok(Cluster { topology, token, lead: record.lead, nodes: record.nodes, gone: None })
 }
 
 fn stale(path: &Path, record: &Record) -> String {

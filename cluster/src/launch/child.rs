@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{Sender, UnboundedReceiver, UnboundedSender, unbounded_ch
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::node::STOP;
+use crate::node::{END, STOP};
 
 /// What a process wrote or did. `number` tells the processes of a node apart that was started again.
 #[derive(Debug)]
@@ -85,7 +85,9 @@ impl Running {
 
     /// Lets go of it: its standard input ends, and it ends by itself.
     pub(super) fn release(&mut self) {
-        self.lines = None;
+        if let Some(lines) = self.lines.take() {
+            let _ = lines.send(END); // it may have ended
+        }
     }
 
     /// Kills it and whatever it started.

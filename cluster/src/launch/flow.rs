@@ -328,9 +328,9 @@ impl Flow {
     fn end(mut self) -> Result<u8, Error> {
         self.console.finish();
         let verdict = self.course.verdict();
-        let Some(summary) = &self.summary else { return verdict };
+        let (Some(summary), Ok(_)) = (&self.summary, &verdict) else { return verdict };
         let lead = self.ready.launch.topology.lead();
-        let kept = self.ready.settings.out.clone().filter(|_| verdict.is_ok()).map(|out| match lead.start {
+        let kept = self.ready.settings.out.clone().map(|out| match lead.start {
             Start::Local => out,
             _ => format!("{} on node {}", out.display(), lead.name).into(),
         });

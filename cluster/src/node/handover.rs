@@ -1,7 +1,8 @@
 //! What a launcher hands to a node through its standard input: one line, then files, then silence until the end.
 //!
 //! So neither the token nor the topology appears on a command line or in a shared file system, and a node notices that
-//! its launcher is gone: its input ends. A line `stop` asks it to stop the run.
+//! its launcher is gone: its input ends. A line `stop` asks it to stop the run, and `end` says that
+//! the launch is over.
 
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
@@ -13,6 +14,9 @@ use crate::Error;
 
 /// The line that asks a node to stop the run at a clock.
 pub(crate) const STOP: &str = "stop";
+
+/// The line that says that the launch is over: the node ends in silence.
+pub(crate) const END: &str = "end";
 
 /// A longer first line is not one of ours.
 const LONGEST: u64 = 16 << 20;

@@ -10,7 +10,7 @@ use slackline::cluster::Seat;
 use slackline_apps::StopSwitch;
 use tempfile::TempDir;
 
-use super::handover::{STOP, Stream, receive};
+use super::handover::{END, STOP, Stream, receive};
 use crate::Error;
 use crate::console::Screen;
 use crate::signals::{SIGNALLED, TERMINATE};
@@ -71,14 +71,20 @@ impl Leash {
             };
             let whole = received.is_ok();
             let _ = sender.send(received); // the node may have ended
+            let mut over = false;
             while whole && let Some(line) = next_line(&mut input) {
-                if line.trim() == STOP {
-                    stop.throw();
+                match line.trim() {
+                    STOP => stop.throw(),
+                    END => over = true,
+                    _ => {}
                 }
             }
             if whole {
-                screen.say("the launcher is gone: this node ends");
-                post.give_up(&format!("node {name}: its launcher is gone"));
+                if !over {
+                    screen.say("the launcher is gone: this node ends");
+                }
+                let why = if over { "the launch is over" } else { "its launcher is gone" };
+                post.give_up(&format!("node {name}: {why}"));
                 std::thread::sleep(LINGER);
                 if let Some(folder) = folder {
                     let _ = std::fs::remove_dir_all(folder.path()); // the process ends without its destructors

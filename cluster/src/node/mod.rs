@@ -18,7 +18,7 @@ use slackline_apps::StopSwitch;
 use slackline_apps::catalog::App;
 use tempfile::TempDir;
 
-pub(crate) use handover::{Handover, STOP, Stream};
+pub(crate) use handover::{END, Handover, STOP, Stream};
 pub(crate) use place::client;
 
 use crate::Error;
