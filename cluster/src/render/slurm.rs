@@ -75,9 +75,9 @@ export SLACKLINE_LEAD="$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n
 
 /// The run ends with its lead: nodes that it lost are not waited for. 75: stopped where it can be resumed.
 const TAIL: &str = r#"
-trap 'kill -TERM "$lead"' TERM INT
+trap 'signalled=yes; kill -TERM "$lead"' TERM INT
 wait "$lead"; code=$?
-while kill -0 "$lead" 2>/dev/null; do wait "$lead"; code=$?; done # a signal cuts the first wait short
+while [ -n "$signalled" ]; do signalled=; wait "$lead"; code=$?; done # a signal cuts a wait short
 followers=$(jobs -pr)
 [ -z "$followers" ] || { sleep 5; kill $(jobs -pr) 2>/dev/null; wait; }
 [ "$code" = 75 ] && scontrol requeue "$SLURM_JOB_ID"
