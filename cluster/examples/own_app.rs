@@ -22,6 +22,7 @@ const OPTIONS: &[OptionSpec] = &[
     OptionSpec { name: "rate", value: "R", default: "0.5", help: "Step size, more than 0" },
     OptionSpec { name: "steps", value: "N", default: "50", help: "How many steps, 1 or more" },
     OptionSpec { name: "pause", value: "MS", default: "0", help: "Milliseconds between steps, to watch it" },
+    OptionSpec { name: "delay", value: "MS", default: "0", help: "Milliseconds before the first step" },
     OptionSpec { name: "centre", value: "", default: "true", help: "Start at the first number, not at 0" },
 ];
 
@@ -46,10 +47,12 @@ impl App for Mean {
         let rate: f64 = option(request, "rate", 0.5, "a number more than 0")?;
         let steps: u64 = option(request, "steps", 50, "a whole number")?;
         let pause: u64 = option(request, "pause", 0, "a whole number")?;
+        let delay: u64 = option(request, "delay", 0, "a whole number")?;
         let centre: bool = option(request, "centre", true, "true or false")?;
         let numbers = read(&request.data)?;
         (watch.tell)(News::Fact(format!("{} numbers", numbers.len())));
 
+        std::thread::sleep(Duration::from_millis(delay));
         let (mut mean, started) = (if centre { numbers[0] } else { 0.0 }, Instant::now());
         let mut trained = Trained { objective: loss(&numbers, mean), ..Trained::default() };
         for clock in 1..=steps {

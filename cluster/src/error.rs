@@ -28,6 +28,14 @@ pub enum Error {
     /// The numbers left the range of numbers.
     #[error("the objective is {0}: the run diverged; nothing was kept")]
     Diverged(f64),
+    /// The cluster could not be formed, or one of its nodes ended.
+    #[error("{problem}")]
+    Cluster {
+        /// Which node, why, and what to do.
+        problem: String,
+        /// The exit code that says it best: that of the node where it is known.
+        code: u8,
+    },
     /// The app refused the data or the options, or could not go on.
     #[error(transparent)]
     App(#[from] slackline_apps::Error),
@@ -40,6 +48,11 @@ impl Error {
         move |source| Self::File { path, source }
     }
 
+    /// The cluster could not be formed.
+    pub(crate) fn cluster(problem: impl Into<String>) -> Self {
+        Self::Cluster { problem: problem.into(), code: 1 }
+    }
+
     /// 1 error, 2 usage and settings, 3 bad data, 4 diverged.
     pub fn exit_code(&self) -> u8 {
         use slackline_apps::Error as App;
@@ -47,6 +60,7 @@ impl Error {
             Self::Usage(_) | Self::App(App::Option { .. } | App::UnknownOption { .. }) => 2,
             Self::App(App::File { .. } | App::Line { .. } | App::Data { .. }) => 3,
             Self::Diverged(_) => 4,
+            Self::Cluster { code, .. } => *code,
             Self::App(App::Run(problem)) if problem.contains("diverge") => 4,
             Self::File { .. } | Self::Run { .. } | Self::App(_) => 1,
         }

@@ -4,16 +4,22 @@
 //! list and has the whole command line for them; `examples/own_app.rs` is one.
 //!
 //! In reading order: [`cli`] (what was asked for), `settings` (defaults, file, environment and flags become one
-//! checked request), `console` (how a run is shown), `signals` (how it is stopped), `run_directory` (what it
-//! leaves behind).
+//! checked request), `training` (a run shown and kept), `console` (how a run is shown), `signals` (how it is stopped),
+//! `run_directory` (what it leaves behind). Then the clusters: `topology` (as written, checked), `node` (one process),
+//! `launch` (all of them), `render` (the same for Kubernetes and Slurm).
 
 pub mod cli;
 pub mod error;
 
 mod console;
+mod launch;
 mod logging;
+mod node;
+mod render;
 mod run_directory;
 mod settings;
 mod signals;
+mod topology;
+mod training;
 
 pub use error::Error;

@@ -9,12 +9,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use slackline_apps::StopSwitch;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::Error;
 use crate::console::Screen;
 
 /// What a shell reports for a process ended by signal `n` is this plus `n`.
-const SIGNALLED: u8 = 128;
-const INTERRUPT: u8 = 2;
-const TERMINATE: u8 = 15;
+pub(crate) const SIGNALLED: u8 = 128;
+pub(crate) const INTERRUPT: u8 = 2;
+pub(crate) const TERMINATE: u8 = 15;
+
+/// What batch systems take for "try again" (`EX_TEMPFAIL`).
+pub(crate) const RESUMABLE: u8 = 75;
 
 /// Whether a signal has asked the run to stop, and which.
 #[derive(Clone, Default)]
@@ -31,7 +35,12 @@ impl Signals {
         stop: StopSwitch,
         outlive_terminal: bool,
         screen: Option<Screen>,
-    ) -> std::io::Result<Self> {
+    ) -> Result<Self, Error> {
+        Self::handle(stop, outlive_terminal, screen)
+            .map_err(|error| slackline_apps::Error::Run(format!("cannot listen to signals: {error}")).into())
+    }
+
+    fn handle(stop: StopSwitch, outlive_terminal: bool, screen: Option<Screen>) -> std::io::Result<Self> {
         let signals = Self::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let entered = runtime.enter();
@@ -48,12 +57,20 @@ impl Signals {
         Ok(signals)
     }
 
-    /// The exit code of a run that was stopped: 130 after Ctrl-C, 143 after a termination request.
-    pub(crate) fn exit_code(&self) -> u8 {
+    /// The exit code of a run that was stopped: 130 after Ctrl-C, 143 after a termination request; 75 after a request
+    /// that did not come from the keyboard where the run can be resumed (`resumable`), for those who start it again.
+    pub(crate) fn exit_code(&self, resumable: bool) -> u8 {
         match self.received.load(Ordering::SeqCst) {
+            INTERRUPT => SIGNALLED + INTERRUPT,
+            _ if resumable => RESUMABLE,
             0 => SIGNALLED + INTERRUPT,
             number => SIGNALLED + number,
         }
+    }
+
+    /// Whether a signal came.
+    pub(crate) fn came(&self) -> bool {
+        self.received.load(Ordering::SeqCst) != 0
     }
 }
 

@@ -15,8 +15,9 @@ use serde_json::Value;
 
 #[test]
 fn every_command_has_help_with_an_example_and_a_version() {
-    for line in ["--help", "train --help", "evaluate --help", "apps --help"] {
-        let output = slackline(line);
+    let commands = ["train", "evaluate", "apps", "launch", "node", "join", "status", "stop", "render"];
+    for line in commands.iter().map(|command| format!("{command} --help")).chain(["--help".into()]) {
+        let output = slackline(&line);
         assert_eq!(output.status.code(), Some(0), "{line}");
         assert!(stdout(&output).contains("Example"), "{line}");
     }
@@ -243,7 +244,12 @@ fn every_job_file_of_ours_has_only_keys_that_its_app_knows() {
     for file in files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml")) {
         let text = fs::read_to_string(&file).unwrap();
         let app = text.lines().find_map(|line| line.strip_prefix("app: ")).unwrap();
-        if slackline_apps::catalog::find(app).is_some() {
+        if text.contains("\nnodes:\n") {
+            let rendered = slackline(&format!("render {} --for slurm", file.display()));
+            assert_eq!(rendered.status.code(), Some(0), "{}: {}", file.display(), stderr(&rendered));
+            let (_, said) = failure(&slackline(&format!("train {}", file.display())));
+            assert!(said.contains("nodes makes it the topology of a cluster: `slackline launch"), "{said}");
+        } else if slackline_apps::catalog::find(app).is_some() {
             // Keys are checked before values, and the flag's value before any data is opened.
             let (_, said) = failure(&slackline(&format!("train {} --data x --workers 0", file.display())));
             assert!(said.contains("--workers is 0"), "{}: {said}", file.display());

@@ -6,17 +6,13 @@ use slackline::checkpoint::{CheckpointError, Directory};
 use slackline_apps::catalog::Checkpointing;
 
 use crate::Error;
-use crate::console::Screen;
-
-/// The exit code of a run that was stopped and can go on: "temporary failure, try again" of `sysexits.h`.
-const GOES_ON: u8 = 75;
 
 /// Makes sure that a run which starts from the beginning does not write over the checkpoints of another; with `force`
 /// they are removed.
 ///
 /// # Errors
 /// The directory holds checkpoints, and the run neither goes on from them nor may replace them.
-pub(super) fn prepare(checkpoint: Option<&Checkpointing>, force: bool) -> Result<(), Error> {
+pub(crate) fn prepare(checkpoint: Option<&Checkpointing>, force: bool) -> Result<(), Error> {
     let Some(Checkpointing { directory, resume: false, .. }) = checkpoint else { return Ok(()) };
     if !Directory::holds_some(directory) {
         return Ok(());
@@ -31,16 +27,8 @@ pub(super) fn prepare(checkpoint: Option<&Checkpointing>, force: bool) -> Result
     Directory::clear(directory).map_err(|CheckpointError { path, problem }| Error::Run { path, problem })
 }
 
-/// Says how to go on after a stop; the exit code.
-pub(super) fn left(checkpoint: &Path, screen: Option<&Screen>) -> u8 {
-    if let Some(screen) = screen {
-        screen.say(&format!("stopped; the same command with --resume goes on from {}", checkpoint.display()));
-    }
-    GOES_ON
-}
-
 /// An error of a run that has left a checkpoint says so.
-pub(super) fn with_remedy(error: Error, checkpoint: Option<&Path>) -> Error {
+pub(crate) fn with_remedy(error: Error, checkpoint: Option<&Path>) -> Error {
     let Some(checkpoint) = checkpoint else { return error };
     let problem = match error {
         Error::App(slackline_apps::Error::Run(problem)) => problem,

@@ -38,6 +38,12 @@ pub(super) fn name_the_app(
         return Ok((args, None));
     }
     let layer = Layer::file(Path::new(&word))?;
+    if let Some(origin) = layer.origin_of("nodes") {
+        let file = word.to_string_lossy();
+        return Err(Error::Usage(format!(
+            "{origin} makes it the topology of a cluster: `slackline launch {file}`"
+        )));
+    }
     let environment = Layer::environment(std::env::vars_os())?;
     let Some((name, origin)) = key_of_app(&[&layer, &environment]) else {
         let file = PathBuf::from(word);

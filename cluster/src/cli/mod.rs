@@ -1,9 +1,13 @@
 //! The commands. Each is a file: its options, its help with an example, and what it does.
 
 mod apps;
-mod checkpoint;
+pub(crate) mod checkpoint;
 mod evaluate;
 mod job;
+mod launch;
+mod node;
+mod render;
+mod status;
 mod train;
 
 use std::ffi::OsString;
@@ -12,6 +16,9 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command};
 use slackline_apps::catalog::{App, OptionSpec};
+
+pub(crate) use status::find_cluster;
+pub(crate) use train::check_readable;
 
 use crate::console::Screen;
 use crate::{Error, logging};
@@ -25,6 +32,7 @@ const EXAMPLES: &str = "Examples:
   slackline train lasso --data train.svm --out runs/1   train, and keep the model
   slackline train config/quickstart.yaml                the same from a file
   slackline evaluate runs/1 --data test.svm             score the model
+  slackline launch config/two-nodes.yaml                a cluster: every node from one file
 
 Exit codes: 0 done, 1 error, 2 wrong usage or settings, 3 bad data, 4 diverged, 75 stopped with a
 checkpoint to go on from (--resume), 130 stopped by Ctrl-C without one (143 by a termination request), with what was
@@ -54,6 +62,12 @@ fn dispatch(apps: &[&dyn App], args: Vec<OsString>) -> Result<u8, Error> {
         Some((train::NAME, matches)) => train::run(apps, matches, job),
         Some((evaluate::NAME, matches)) => evaluate::run(apps, matches),
         Some((apps::NAME, matches)) => apps::run(apps, matches),
+        Some((launch::NAME, matches)) => launch::run(apps, matches),
+        Some((node::NAME, matches)) => node::run(apps, matches),
+        Some((node::JOIN, matches)) => node::join(apps, matches),
+        Some((status::NAME, matches)) => status::run(matches),
+        Some((status::STOP, matches)) => status::stop(matches),
+        Some((render::NAME, matches)) => render::run(apps, matches),
         _ => Err(Error::Usage("no command given; `slackline --help` lists them".into())),
     }
 }
@@ -77,16 +91,26 @@ fn command(apps: &[&dyn App]) -> Command {
         .subcommand(train::command(apps))
         .subcommand(evaluate::command())
         .subcommand(apps::command())
+        .subcommand(launch::command())
+        .subcommand(status::command())
+        .subcommand(status::stop_command())
+        .subcommand(node::join_command())
+        .subcommand(node::command())
+        .subcommand(render::command())
+}
+
+/// Whether `--log json` was given.
+fn wants_json_log(matches: &ArgMatches) -> bool {
+    matches.get_one::<String>("log").is_some_and(|form| form == "json")
 }
 
 /// Starts the log as `--log` and `SLACKLINE_LOG` say.
 fn start_log(matches: &ArgMatches, screen: &Screen) -> Result<(), Error> {
-    let json = matches.get_one::<String>("log").is_some_and(|form| form == "json");
-    logging::start(json, std::env::var("SLACKLINE_LOG").ok().as_deref(), screen)
+    logging::start(wants_json_log(matches), std::env::var("SLACKLINE_LOG").ok().as_deref(), screen)
 }
 
 /// The app of this name.
-fn find<'a>(apps: &[&'a dyn App], name: &str) -> Result<&'a dyn App, Error> {
+pub(crate) fn find<'a>(apps: &[&'a dyn App], name: &str) -> Result<&'a dyn App, Error> {
     apps.iter().copied().find(|app| app.name() == name).ok_or_else(|| {
         let guess = nearest(name, apps.iter().map(|app| app.name()));
         let guess = guess.map(|guess| format!("; did you mean {guess}?")).unwrap_or_default();

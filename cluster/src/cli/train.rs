@@ -1,21 +1,20 @@
 //! `slackline train`: one process, nothing to set up.
 
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::Path;
 use std::time::Instant;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use serde_json::Value;
 use slackline_apps::StopSwitch;
-use slackline_apps::catalog::{App, News, OptionSpec, Trained, Watch};
+use slackline_apps::catalog::{App, OptionSpec};
 
 use super::job::Job;
 use super::{checkpoint, find, help, start_log, takes_no_value};
 use crate::Error;
-use crate::console::{self, Console, Screen};
-use crate::run_directory::{MetricsLog, RunDirectory, Seconds, summary, was_stopped};
+use crate::console::{self, Screen};
+use crate::run_directory::{RunDirectory, was_stopped};
 use crate::settings::{Layer, Settings, available_workers};
 use crate::signals::Signals;
+use crate::training::Training;
 
 pub(super) const NAME: &str = "train";
 
@@ -146,125 +145,20 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
         Some(path) => Some(RunDirectory::claim(path, force || (resume && was_stopped(path)))?),
         None => None,
     };
-    Run { app, settings, directory, screen, started }.go()
+    let stop = StopSwitch::default();
+    let signals =
+        Signals::watch(stop.clone(), directory.is_some(), (!settings.quiet).then(|| screen.clone()))?;
+    let training = Training { app, settings, directory, screen, started };
+    let ended = training.go(&training.listeners(), stop)?;
+    Ok(ended.exit_code(&signals))
 }
 
 /// A data file that is not there is refused before anything else happens.
-fn check_readable(path: &Path) -> Result<(), Error> {
+pub(crate) fn check_readable(path: &Path) -> Result<(), Error> {
     let refuse = |source| slackline_apps::Error::File { path: path.to_path_buf(), source };
     let file = std::fs::File::open(path).map_err(refuse)?;
     if file.metadata().map_err(refuse)?.is_dir() {
         Err(refuse(std::io::ErrorKind::IsADirectory.into()))?;
     }
     Ok(())
-}
-
-/// A run that may begin.
-struct Run<'a> {
-    app: &'a dyn App,
-    settings: Settings,
-    directory: Option<RunDirectory>,
-    screen: Screen,
-    started: Instant,
-}
-
-/// Who hears the news of a run.
-struct Listeners {
-    console: Console,
-    metrics: Option<MetricsLog>,
-    /// The newest checkpoint that is known to be whole.
-    checkpoint: Option<PathBuf>,
-}
-
-impl Listeners {
-    fn tell(&mut self, news: &News) {
-        self.console.tell(news);
-        let evaluations = match news {
-            News::Progress(progress) => std::slice::from_ref(progress),
-            News::Resumed { history, .. } => history,
-            _ => &[],
-        };
-        if let Some(metrics) = &mut self.metrics {
-            evaluations.iter().for_each(|progress| metrics.push(progress));
-        }
-        if let News::Checkpoint { path, .. } | News::Resumed { path, .. } = news {
-            self.checkpoint = Some(path.clone());
-        }
-    }
-}
-
-impl Run<'_> {
-    fn go(self) -> Result<u8, Error> {
-        let stop = StopSwitch::default();
-        let answer = (!self.settings.quiet).then(|| self.screen.clone());
-        let signals = Signals::watch(stop.clone(), self.directory.is_some(), answer)
-            .map_err(|error| slackline_apps::Error::Run(format!("cannot listen to signals: {error}")))?;
-        let listeners = Arc::new(Mutex::new(Listeners {
-            console: Console::new(self.settings.quiet, self.settings.json, &self.screen),
-            metrics: self.directory.as_ref().map(RunDirectory::metrics_log),
-            checkpoint: None,
-        }));
-        let heard = Arc::clone(&listeners);
-        let tell = move |news: News| heard.lock().unwrap_or_else(PoisonError::into_inner).tell(&news);
-
-        let trained = self.app.train(&self.settings.request, &Watch { tell: Box::new(tell), stop });
-        let mut listeners = listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.console.finish();
-        let trained = trained.map_err(Error::from).and_then(|trained| {
-            let diverged = !trained.objective.is_finite() && !trained.stopped;
-            if diverged { Err(Error::Diverged(trained.objective)) } else { Ok(trained) }
-        });
-        let trained =
-            trained.map_err(|error| checkpoint::with_remedy(error, listeners.checkpoint.as_deref()))?;
-        let seconds = Seconds { total: self.started.elapsed().as_secs_f64() };
-        let summary = summary(self.app.name(), &self.settings.request, &trained, &seconds);
-        let written = self.keep(&trained, &summary, &mut listeners);
-        self.show(&trained, &summary, written.is_ok());
-        written?;
-        match listeners.checkpoint.as_deref().filter(|_| trained.stopped) {
-            Some(path) => Ok(checkpoint::left(path, (!self.settings.quiet).then_some(&self.screen))),
-            None => Ok(if trained.stopped { signals.exit_code() } else { 0 }),
-        }
-    }
-
-    fn keep(&self, trained: &Trained, summary: &Value, listeners: &mut Listeners) -> Result<(), Error> {
-        if let Some(metrics) = &mut listeners.metrics {
-            metrics.finish()?;
-        }
-        self.directory.as_ref().map_or(Ok(()), |directory| directory.finish(trained, summary))
-    }
-
-    /// The result on stdout; a directory that could not be written does not hide it.
-    fn show(&self, trained: &Trained, summary: &Value, written: bool) {
-        if self.settings.json {
-            console::result(&console::summary_line(summary));
-        } else if !self.settings.quiet {
-            let kept = self.settings.out.as_ref().filter(|_| written);
-            console::result(&report(self.app.name(), trained, kept, self.started.elapsed().as_secs_f64()));
-            if self.settings.out.is_none() {
-                self.screen.say("the model was not kept: give --out DIR to keep it");
-            }
-        }
-    }
-}
-
-fn report(app: &str, trained: &Trained, kept: Option<&PathBuf>, seconds: f64) -> String {
-    let time = |seconds| console::duration(seconds);
-    let total = format!(
-        "{} (reading {}, training {})",
-        time(seconds),
-        time(trained.load_seconds),
-        time(trained.train_seconds)
-    );
-    let mut rows = vec![
-        ("app".to_owned(), app.to_owned()),
-        ("objective".into(), console::number(trained.objective)),
-        ("clocks".into(), trained.clocks.to_string() + if trained.stopped { ", stopped early" } else { "" }),
-        ("time".into(), total),
-    ];
-    rows.extend(trained.metrics.iter().map(|(name, value)| (name.clone(), console::number(*value))));
-    if let Some(path) = kept {
-        rows.push(("kept in".into(), path.display().to_string()));
-    }
-    console::table(&rows)
 }

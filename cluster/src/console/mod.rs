@@ -6,12 +6,14 @@
 mod bar;
 mod json;
 mod lines;
+mod members;
 mod screen;
 mod text;
 
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
+use slackline::cluster::MemberNews;
 use slackline_apps::catalog::News;
 
 pub(crate) use json::summary_line;
@@ -56,6 +58,28 @@ impl Console {
                     result(&line);
                 }
             }
+        }
+    }
+
+    /// Shows what happened to a member of the cluster.
+    pub(crate) fn tell_member(&mut self, news: &MemberNews) {
+        match self {
+            Self::Json(_) => result(&members::object(news).to_string()),
+            shown => {
+                if let Some(sentence) = members::sentence(news) {
+                    shown.say(&sentence);
+                }
+            }
+        }
+    }
+
+    /// Says a line to people: above the bar, in the log, not to programs.
+    pub(crate) fn say(&mut self, line: &str) {
+        let fact = News::Fact(line.to_owned());
+        match self {
+            Self::Bar(bar) => bar.tell(&fact),
+            Self::Lines(_, screen) => screen.say(line),
+            Self::Quiet | Self::Json(_) => {}
         }
     }
 

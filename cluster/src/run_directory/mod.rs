@@ -52,6 +52,11 @@ impl RunDirectory {
         Ok(directory)
     }
 
+    /// Whether `path` holds a whole run.
+    pub(crate) fn is_finished(path: &Path) -> bool {
+        path.join(SUMMARY).exists()
+    }
+
     /// The log of evaluations; the run that the directory held until now is given up when the first one is written.
     pub(crate) fn metrics_log(&self) -> MetricsLog {
         MetricsLog::new(self.path.join(METRICS), self.path.join(SUMMARY))

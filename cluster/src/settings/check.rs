@@ -8,12 +8,12 @@ use config::{Value, ValueKind};
 use crate::Error;
 
 /// `KEY:` with nothing behind it is the same as no such line.
-pub(super) fn is_absent(value: &Value) -> bool {
+pub(crate) fn is_absent(value: &Value) -> bool {
     matches!(value.kind, ValueKind::Nil)
 }
 
 /// A value as text; a list is its items with commas between them.
-pub(super) fn text(value: &Value) -> Result<String, Error> {
+pub(crate) fn text(value: &Value) -> Result<String, Error> {
     match &value.kind {
         ValueKind::Array(items) => {
             let items: Result<Vec<_>, _> = items.iter().map(|item| scalar(&item.kind)).collect();
@@ -26,7 +26,7 @@ pub(super) fn text(value: &Value) -> Result<String, Error> {
 }
 
 /// A path; a number would not be the name that was written (`007`, `1.10`).
-pub(super) fn path(value: &Value) -> Result<PathBuf, Error> {
+pub(crate) fn path(value: &Value) -> Result<PathBuf, Error> {
     match &value.kind {
         ValueKind::String(path) if !path.is_empty() => Ok(path.into()),
         _ => Err(refuse(value, &shown(value), "a path, in quotes where it looks like a number")),
@@ -34,7 +34,7 @@ pub(super) fn path(value: &Value) -> Result<PathBuf, Error> {
 }
 
 /// `true` or `false`.
-pub(super) fn flag(value: &Value) -> Result<bool, Error> {
+pub(crate) fn flag(value: &Value) -> Result<bool, Error> {
     match &value.kind {
         ValueKind::Boolean(flag) => Ok(*flag),
         ValueKind::String(text) if text == "true" || text == "false" => Ok(text == "true"),
@@ -42,30 +42,30 @@ pub(super) fn flag(value: &Value) -> Result<bool, Error> {
     }
 }
 
-/// A time such as `500ms`, `30s`, `5m` or `1h`, more than none.
-pub(super) fn duration(value: &Value) -> Result<Duration, Error> {
-    let text = shown(value);
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let millis = match unit.trim() {
-        "ms" => Some(1),
-        "s" => Some(1000),
-        "m" | "min" => Some(60_000),
-        "h" => Some(3_600_000),
-        _ => None,
-    };
-    let number = number.parse::<u64>().ok().filter(|number| (1..=1_000_000_000).contains(number));
-    let duration = number.zip(millis).map(|(number, millis)| Duration::from_millis(number * millis));
-    duration.ok_or_else(|| refuse(value, &text, "a time such as 500ms, 30s, 5m or 1h"))
-}
-
 /// A whole number from `least` to `most`.
-pub(super) fn whole(value: &Value, least: u64, most: u64) -> Result<u64, Error> {
+pub(crate) fn whole(value: &Value, least: u64, most: u64) -> Result<u64, Error> {
     let number = match &value.kind {
         ValueKind::Float(_) => None, // 2.7, or an integer too large for the reader: never rounded
         _ => shown(value).parse().ok().filter(|number| (least..=most).contains(number)),
     };
     number.ok_or_else(|| refuse(value, &shown(value), &format!("a whole number from {least} to {most}")))
+}
+
+/// A time with its unit; a bare number would leave open of what.
+pub(crate) fn duration(value: &Value) -> Result<Duration, Error> {
+    let refuse = || refuse(value, &shown(value), "a time with its unit, such as 250ms, 2s, 5m or 1h");
+    let ValueKind::String(text) = &value.kind else { return Err(refuse()) };
+    let unit = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
+    let (number, unit) = (text[..unit].trim().parse::<f64>(), &text[unit..]);
+    let seconds = match unit {
+        "ms" => 0.001,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(refuse()),
+    };
+    let time = number.ok().and_then(|number| Duration::try_from_secs_f64(number * seconds).ok());
+    time.filter(|time| !time.is_zero()).ok_or_else(refuse)
 }
 
 fn refuse(value: &Value, shown: &str, rule: &str) -> Error {

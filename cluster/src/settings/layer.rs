@@ -20,6 +20,8 @@ const PREFIX: &str = "SLACKLINE";
 pub(crate) struct Layer {
     place: Place,
     values: Map<String, Value>,
+    /// Keys of the same place that somebody else reads: an unknown key may have been meant to be one of them.
+    neighbours: &'static [&'static str],
 }
 
 #[derive(Debug, Clone)]
@@ -38,6 +40,15 @@ impl Layer {
     pub(crate) fn file(path: &Path) -> Result<Self, Error> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|error| Error::Usage(format!("{name}: {error}")))?;
+        Self::text(&name, &text)
+    }
+
+    /// The keys of a job file that is at hand as text.
+    ///
+    /// # Errors
+    /// It is not one YAML mapping.
+    pub(crate) fn text(name: &str, text: &str) -> Result<Self, Error> {
+        let name = name.to_owned();
         let text = text.trim_start_matches('\u{feff}').to_owned(); // a byte order mark, as some editors leave
         let values = File::from_str(&text, FileFormat::Yaml)
             .collect()
@@ -83,7 +94,27 @@ impl Layer {
             let origin = place.origin(&key);
             (key, Value::new(Some(&origin), value.kind))
         });
-        Self { values: values.collect(), place }
+        Self { values: values.collect(), place, neighbours: &[] }
+    }
+
+    /// The same without these keys, which somebody else reads.
+    pub(crate) fn without(mut self, keys: &'static [&'static str]) -> Self {
+        self.values.retain(|key, _| !keys.contains(&key.as_str()));
+        self.neighbours = keys;
+        self
+    }
+
+    /// Where a key is set, as its author wrote it, if it is.
+    pub(crate) fn origin_of(&self, key: &str) -> Option<&str> {
+        self.values.get(key).and_then(Value::origin)
+    }
+
+    /// The text of a key, if it is set to one.
+    pub(crate) fn text_of(&self, key: &str) -> Option<&str> {
+        match &self.values.get(key)?.kind {
+            ValueKind::String(text) => Some(text),
+            _ => None,
+        }
     }
 
     /// Refuses keys that neither every app nor this one has, and mappings, which lose their place when merged.
@@ -95,7 +126,7 @@ impl Layer {
         let mut unknown: Vec<_> = self.values.keys().filter(|key| !known.contains(&key.as_str())).collect();
         unknown.sort_by_key(|key| self.place.line(key));
         let Some(key) = unknown.first() else { return self.check_plain() };
-        let remedy = match nearest(key, known.iter().copied()) {
+        let remedy = match nearest(key, known.iter().chain(self.neighbours).copied()) {
             Some(meant) => format!("did you mean {}?", self.place.name(meant)),
             None => format!("{} knows {}", app.name(), known.join(", ")),
         };

@@ -4,7 +4,7 @@
 //! rounds `2.7` to 3 and passes large integers through `f64`, so every value is checked here as it was written, and
 //! every refusal names the place: `job.yaml:3: workers is 2.7, must be …`.
 
-mod check;
+pub(crate) mod check;
 mod layer;
 
 use std::collections::BTreeMap;

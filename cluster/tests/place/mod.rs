@@ -1,5 +1,7 @@
 //! A directory to run the command line in, and what it said there.
 
+#![allow(dead_code)] // every test binary uses its own part
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -15,7 +17,7 @@ pub(crate) fn slackline(line: &str) -> Output {
 }
 
 /// The example, built: cargo builds it for a whole `cargo test`, but not for `--test cli`.
-fn own_app() -> &'static Path {
+pub(crate) fn own_app() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         let profile = Path::new(env!("CARGO_BIN_EXE_slackline")).parent().unwrap();

@@ -1,0 +1,206 @@
+//! One process of a cluster: takes its seat, reads the data, does its part; the lead keeps the result.
+
+mod handover;
+mod leash;
+mod place;
+
+use std::ffi::OsString;
+use std::io::{BufReader, Stdin};
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Instant;
+
+use serde_json::json;
+use slackline::cluster::{Seat, Token};
+use slackline_apps::StopSwitch;
+use slackline_apps::catalog::{App, Checkpointing};
+use tempfile::TempDir;
+
+pub(crate) use handover::{END, Handover, STOP, Stream};
+pub(crate) use place::client;
+
+use crate::Error;
+use crate::cli::check_readable;
+use crate::console::{self, Screen};
+use crate::run_directory::RunDirectory;
+use crate::settings::Settings;
+use crate::signals::Signals;
+use crate::topology::{Address, Checkpoint, Topology};
+use crate::training::{self, Ended, Training};
+use leash::{Files, Leash, Post};
+
+/// What one node is told.
+pub(crate) struct Order {
+    pub(crate) topology: Topology,
+    /// Which node it is.
+    pub(crate) name: String,
+    /// Where it listens, if not where the topology says.
+    pub(crate) listen: Option<Address>,
+    /// Where the lead listens, if not where the topology says.
+    pub(crate) lead: Option<Address>,
+    /// The run directory, if not the topology's; only the lead writes one.
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the run that is there.
+    pub(crate) force: bool,
+    /// Its training data, if not where the topology says.
+    pub(crate) data: Option<PathBuf>,
+    /// It was started again: go on from the newest checkpoint.
+    pub(crate) resume: bool,
+    /// It joins a run that is under way, with so many workers.
+    pub(crate) late: Option<usize>,
+    /// What the nodes share.
+    pub(crate) token: Option<Token>,
+    /// The environment, for settings.
+    pub(crate) variables: Vec<(OsString, OsString)>,
+    /// The input through which a launcher holds it.
+    pub(crate) leash: Option<BufReader<Stdin>>,
+    /// Files that come through it.
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) quiet: bool,
+    pub(crate) json: bool,
+    /// When the run is over, wait to be stopped.
+    pub(crate) stay: bool,
+}
+
+/// Runs one node to its end: the exit code.
+///
+/// # Errors
+/// Settings, data, or a run that cannot go on; all other nodes have been told then.
+pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result<u8, Error> {
+    let started = Instant::now();
+    let place = place::place(&order)?;
+    let (app, settings) = order.topology.job(apps, order.variables.iter().cloned())?;
+    let settings = own_settings(&order, settings);
+    let directory = match &settings.out {
+        Some(path) if order.stay && RunDirectory::is_finished(path) => return stay(place.settings.listen),
+        Some(path) => {
+            let cut_short = order.resume && !RunDirectory::is_finished(path); // it may have left half a model
+            Some(RunDirectory::claim(path, order.force || cut_short)?)
+        }
+        None => None,
+    };
+    let (stop, post) = (StopSwitch::default(), Post::default());
+    let outlive = directory.is_some() || order.leash.is_some();
+    let signals = Signals::watch(stop.clone(), outlive, (!order.quiet).then(|| screen.clone()))?;
+    post.leave_on(&stop);
+    let folder = (!order.streams.is_empty()).then(TempDir::new).transpose();
+    let folder = folder.map_err(Error::file(&std::env::temp_dir()))?.map(Arc::new);
+    let files = hold(&mut order, &stop, &post, &screen, folder.clone())?;
+
+    let seat = Seat::take(place).map_err(|error| Error::cluster(format!("node {}: {error}", order.name)))?;
+    post.fill(seat.clone());
+    announce(&order, &seat, &screen);
+    let training = Training { app, settings, directory, screen, started };
+    let ended = part(&order, training, &seat, &files, stop);
+    if let Err(error) = &ended
+        && !matches!(error, Error::App(slackline_apps::Error::Run(_)))
+    {
+        seat.give_up(&format!("node {}: {}", order.name, error.sentence())); // the run's own failures are known
+    }
+    let ended = ended?;
+    let stopped = ended != Ended::Done || signals.came();
+    if order.stay && !stopped {
+        let address = seat.address();
+        drop(seat);
+        return stay(address);
+    }
+    Ok(match ended {
+        Ended::Done if signals.came() => signals.exit_code(order.topology.checkpoint.is_some()), // a follower that left
+        ended => ended.exit_code(&signals),
+    })
+}
+
+/// What this node does differently from the others.
+fn own_settings(order: &Order, mut settings: Settings) -> Settings {
+    let (own, leads) = (order.topology.node(&order.name).ok(), place::leads(order));
+    let data = order.data.as_ref().or_else(|| own.and_then(|node| node.data.as_ref()));
+    if let Some(data) = data {
+        settings.request.data.clone_from(data);
+    }
+    settings.out = order.out.clone().or(settings.out).filter(|_| leads);
+    settings.quiet |= order.quiet || (order.json && !leads); // programs follow the lead
+    settings.json = order.json && leads;
+    settings.request.checkpoint = order.topology.checkpoint.as_ref().filter(|_| leads).map(|checkpoint| {
+        let Checkpoint { directory, every } = checkpoint.clone();
+        Checkpointing { directory, every, resume: order.resume }
+    });
+    settings
+}
+
+/// Starts to watch the launcher, if there is one.
+fn hold(
+    order: &mut Order,
+    stop: &StopSwitch,
+    post: &Post,
+    screen: &Screen,
+    folder: Option<Arc<TempDir>>,
+) -> Result<Receiver<Files>, Error> {
+    let Some(input) = order.leash.take() else { return Ok(channel().1) };
+    let streams = order.streams.clone();
+    let (stop, post, screen) = (stop.clone(), post.clone(), screen.clone());
+    Leash { input, streams, name: order.name.clone(), stop, post, screen }.hold(folder)
+}
+
+/// One line, for the launcher or for people.
+fn announce(order: &Order, seat: &Seat, screen: &Screen) {
+    let (address, pid) = (seat.address().to_string(), std::process::id());
+    if order.json {
+        console::result(&json!({"event": "listening", "listening": address, "pid": pid}).to_string());
+    } else if !order.quiet {
+        let leads = if place::leads(order) { ", and leads" } else { "" };
+        screen.say(&format!("node {} of {} listens on {address}{leads}", order.name, order.topology.cluster));
+    }
+}
+
+/// Reads the data and does this node's part of the run; whether it was stopped early.
+fn part(
+    order: &Order,
+    mut training: Training<'_>,
+    seat: &Seat,
+    files: &Receiver<Files>,
+    stop: StopSwitch,
+) -> Result<Ended, Error> {
+    let request = &mut training.settings.request;
+    if !order.streams.is_empty() {
+        let files = files.recv().unwrap_or_else(|_| Err("the launcher is gone".into()));
+        for (key, path) in files.map_err(Error::cluster)? {
+            match key.as_str() {
+                "test" => request.test = Some(path),
+                _ => request.data = path,
+            }
+        }
+    }
+    check_readable(&request.data)?;
+    request.test.as_deref().map_or(Ok(()), check_readable)?;
+    request.workers = seat.workers();
+    request.seat = Some(seat.clone());
+    let listeners = training.listeners();
+    let leads = place::leads(order);
+    if leads {
+        let heard = Arc::clone(&listeners);
+        seat.watch(move |news| training::tell_member(&heard, &news));
+    }
+    // A follower leaves through its seat, which knows what the run needs of it.
+    let stop = if leads { stop } else { StopSwitch::default() };
+    match training.go(&listeners, stop) {
+        Err(Error::App(slackline_apps::Error::Elsewhere)) => Ok(Ended::Done),
+        ended => ended,
+    }
+}
+
+/// The run is over, and whoever started the node would start it again if it ended: waits to be stopped, and goes on to
+/// accept connections, so that a probe finds it well.
+fn stay(address: SocketAddr) -> Result<u8, Error> {
+    let stop = StopSwitch::default();
+    Signals::watch(stop.clone(), true, None)?;
+    let listener = TcpListener::bind(address).ok();
+    let (sender, thrown) = channel();
+    stop.on_throw(move || {
+        let _ = sender.send(()); // nobody waits any more
+    });
+    std::thread::spawn(move || listener.map(|listener| listener.incoming().for_each(drop)));
+    let _ = thrown.recv(); // until somebody says so: that is what staying means
+    Ok(0)
+}

@@ -1,0 +1,173 @@
+//! A training run shown and kept: what `train` and the node that leads a cluster have in common.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use serde_json::Value;
+use slackline::cluster::{MemberNews, Seat};
+use slackline_apps::StopSwitch;
+use slackline_apps::catalog::{App, News, Trained, Watch};
+
+use crate::Error;
+use crate::cli::checkpoint;
+use crate::console::{self, Console, Screen};
+use crate::run_directory::{MetricsLog, RunDirectory, Seconds, summary};
+use crate::settings::Settings;
+use crate::signals::Signals;
+
+/// A run that may begin.
+pub(crate) struct Training<'a> {
+    pub(crate) app: &'a dyn App,
+    pub(crate) settings: Settings,
+    /// Where the run is kept, if it is.
+    pub(crate) directory: Option<RunDirectory>,
+    pub(crate) screen: Screen,
+    /// When the process started.
+    pub(crate) started: Instant,
+}
+
+/// Who hears the news of a run.
+pub(crate) struct Listeners {
+    console: Console,
+    metrics: Option<MetricsLog>,
+    /// The newest checkpoint that is known to be whole.
+    checkpoint: Option<PathBuf>,
+    /// The cluster that is told how this node's loading goes.
+    seat: Option<Seat>,
+}
+
+/// Shared by the threads that have news.
+pub(crate) type Shared = Arc<Mutex<Listeners>>;
+
+impl Listeners {
+    fn tell(&mut self, news: &News) {
+        self.console.tell(news);
+        let evaluations = match news {
+            News::Progress(progress) => std::slice::from_ref(progress),
+            News::Resumed { history, .. } => history,
+            _ => &[],
+        };
+        if let Some(metrics) = &mut self.metrics {
+            evaluations.iter().for_each(|progress| metrics.push(progress));
+        }
+        match (news, &self.seat) {
+            (News::Checkpoint { path, .. } | News::Resumed { path, .. }, _) => {
+                self.checkpoint = Some(path.clone());
+            }
+            (News::Loading { read, of }, Some(seat)) => seat.loading(*read as f64 / (*of).max(1) as f64),
+            _ => {}
+        }
+    }
+}
+
+/// How a run ended that did not fail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It is done.
+    Done,
+    /// It was stopped; the checkpoint goes on from there.
+    Stopped(Option<PathBuf>),
+}
+
+impl Ended {
+    /// The exit code of a process that was stopped by what `signals` heard, or was not.
+    pub(crate) fn exit_code(&self, signals: &Signals) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Stopped(checkpoint) => signals.exit_code(checkpoint.is_some()),
+        }
+    }
+}
+
+/// Shows what happened to a member of the cluster.
+pub(crate) fn tell_member(listeners: &Shared, news: &MemberNews) {
+    lock(listeners).console.tell_member(news);
+}
+
+fn lock(listeners: &Shared) -> std::sync::MutexGuard<'_, Listeners> {
+    listeners.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Training<'_> {
+    /// Who will hear of this run.
+    pub(crate) fn listeners(&self) -> Shared {
+        Arc::new(Mutex::new(Listeners {
+            console: Console::new(self.settings.quiet, self.settings.json, &self.screen),
+            metrics: self.directory.as_ref().map(RunDirectory::metrics_log),
+            checkpoint: None,
+            seat: self.settings.request.seat.clone(),
+        }))
+    }
+
+    /// Trains, shows and keeps.
+    ///
+    /// # Errors
+    /// What the app refuses, a run that diverged, or a result that could not be written.
+    pub(crate) fn go(&self, listeners: &Shared, stop: StopSwitch) -> Result<Ended, Error> {
+        let heard = Arc::clone(listeners);
+        let tell = move |news: News| lock(&heard).tell(&news);
+        let trained = self.app.train(&self.settings.request, &Watch { tell: Box::new(tell), stop });
+        let mut listeners = lock(listeners);
+        listeners.console.finish();
+        let trained = trained.map_err(Error::from).and_then(|trained| {
+            let diverged = !trained.objective.is_finite() && !trained.stopped;
+            if diverged { Err(Error::Diverged(trained.objective)) } else { Ok(trained) }
+        });
+        let trained =
+            trained.map_err(|error| checkpoint::with_remedy(error, listeners.checkpoint.as_deref()))?;
+        let seconds = Seconds { total: self.started.elapsed().as_secs_f64() };
+        let summary = summary(self.app.name(), &self.settings.request, &trained, &seconds);
+        let written = self.keep(&trained, &summary, &mut listeners);
+        let kept = self.settings.out.as_deref().filter(|_| written.is_ok());
+        show(&self.settings, &self.screen, &summary, kept);
+        written?;
+        if !trained.stopped {
+            return Ok(Ended::Done);
+        }
+        let checkpoint = listeners.checkpoint.clone();
+        if let Some(path) = checkpoint.as_deref().filter(|_| !self.settings.quiet) {
+            let how = format!("stopped; the same command with --resume goes on from {}", path.display());
+            self.screen.say(&how);
+        }
+        Ok(Ended::Stopped(checkpoint))
+    }
+
+    fn keep(&self, trained: &Trained, summary: &Value, listeners: &mut Listeners) -> Result<(), Error> {
+        if let Some(metrics) = &mut listeners.metrics {
+            metrics.finish()?;
+        }
+        self.directory.as_ref().map_or(Ok(()), |directory| directory.finish(trained, summary))
+    }
+}
+
+/// The result on stdout; a directory that could not be written (`kept` is absent) does not hide it.
+pub(crate) fn show(settings: &Settings, screen: &Screen, summary: &Value, kept: Option<&Path>) {
+    if settings.json {
+        console::result(&console::summary_line(summary));
+    } else if !settings.quiet {
+        console::result(&report(summary, kept));
+        if settings.out.is_none() {
+            screen.say("the model was not kept: give --out DIR to keep it");
+        }
+    }
+}
+
+/// A summary as people read it.
+pub(crate) fn report(summary: &Value, kept: Option<&Path>) -> String {
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN); // JSON has no word for what is not finite
+    let time = |part: &str| console::duration(number(&summary["seconds"][part]));
+    let stopped = if summary["stopped"] == true { ", stopped early" } else { "" };
+    let mut rows = vec![
+        ("app".to_owned(), summary["app"].as_str().unwrap_or_default().to_owned()),
+        ("objective".into(), console::number(number(&summary["objective"]))),
+        ("clocks".into(), format!("{}{stopped}", summary["clocks"])),
+        ("time".into(), format!("{} (reading {}, training {})", time("total"), time("load"), time("train"))),
+    ];
+    let metrics = summary["metrics"].as_object().into_iter().flatten();
+    rows.extend(metrics.map(|(name, value)| (name.clone(), console::number(number(value)))));
+    if let Some(path) = kept {
+        rows.push(("kept in".into(), path.display().to_string()));
+    }
+    console::table(&rows)
+}
