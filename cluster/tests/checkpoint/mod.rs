@@ -16,17 +16,17 @@ struct Site(tempfile::TempDir);
 /// Long enough to be killed after a checkpoint or two.
 const MF: &str =
     "train mf --data ratings.train.tsv --rank 4 --epochs 3000 --evaluate-every 100 --workers 2 --seed 3";
-const LASSO: &str = "train lasso --data diabetes.svm --lambda 1e-4 --path 20000 --workers 2";
-const LOGISTIC: &str = "train logistic --data a9a.train.svm.zst --l1 1e-6 --tol 1e-10 --workers 2";
+const LASSO: &str = "train lasso --data diabetes.svm --lambda 1e-4 --path 6000 --workers 2";
+const LOGISTIC: &str = "train logistic --data mushrooms.train.svm.zst --l1 1e-7 --tol 1e-12 --workers 2";
 const CLASSES: &str = "train logistic --data classes.svm --parts 12 --l2 0.01 --epochs 2500 --workers 2";
 
-const KEEP: &str = "--quiet --checkpoint ck --checkpoint-every 100ms";
+const KEEP: &str = "--quiet --checkpoint ck --checkpoint-every 20ms";
 
 impl Site {
     fn new() -> Self {
         let site = Self(tempfile::tempdir().unwrap());
         let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps/data");
-        for name in ["ratings.train.tsv", "diabetes.svm", "a9a.train.svm.zst"] {
+        for name in ["ratings.train.tsv", "diabetes.svm", "mushrooms.train.svm.zst"] {
             fs::copy(shipped.join(name), site.path(name)).unwrap();
         }
         let class = |target: f64| if target < 100.0 { 1 } else { 2 + u8::from(target > 200.0) };
