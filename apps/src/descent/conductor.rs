@@ -188,7 +188,7 @@ impl policy::Guide for Conductor {
         for solution in guide.steps().iter().take(told) {
             self.solutions.send(solution.clone()).ok(); // as above
         }
-        self.guide.go_on_as(guide);
+        self.guide = guide;
         (self.width, self.sweeps, self.focuses) = (width, sweeps, focuses);
         self.arranged = arranged;
         (self.first_gap, self.told, self.mark) = (first_gap, told, None);
