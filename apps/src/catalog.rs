@@ -160,7 +160,9 @@ pub enum News {
         path: PathBuf,
         /// Its size.
         bytes: u64,
-        /// Seconds that workers ran dry or had nothing to do for it.
+        /// Seconds in which workers ran dry, one after the other.
+        drained: f64,
+        /// Seconds after that in which nobody worked.
         paused: f64,
         /// Seconds that writing took, beside training.
         written: f64,

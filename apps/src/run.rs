@@ -54,7 +54,7 @@ fn tell(event: Event, watch: &Watch) {
             News::Resumed { path, seconds, history: history.into_iter().map(said).collect() }
         }
         Event::Checkpoint(Written { path, bytes, drained, paused, written, .. }) => {
-            News::Checkpoint { path, bytes, paused: drained + paused, written }
+            News::Checkpoint { path, bytes, drained, paused, written }
         }
         Event::CheckpointFailed(why) => News::Warning(format!("no checkpoint this time: {why}")),
         _ => return,

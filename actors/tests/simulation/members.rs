@@ -52,6 +52,7 @@ impl Ring {
     fn regroup(&mut self, workers: &BTreeSet<usize>, dead: Option<usize>) {
         let halted = self.dispatch.regroup(workers.len()); // whatever is under way, commits too, is lost
         self.lanes.clear();
+        self.drained = false;
         if let Some(shard) = dead {
             let mut backup = self.backups[shard].take().expect("looked at");
             backup.stand_by(false);

@@ -41,6 +41,8 @@ pub(crate) struct Plan {
     pub(crate) changes: Vec<(u32, Change)>,
     /// After how many deliveries the run is told to stop.
     pub(crate) stop_after: Option<u32>,
+    /// After how many deliveries each the run is drained for a checkpoint; 0 for never.
+    pub(crate) drain_every: u32,
     pub(crate) seed: u64,
 }
 
@@ -100,6 +102,7 @@ impl Plan {
             cluster: false,
             backed: false,
             changes: Vec::new(),
+            drain_every: *[0, 0, 7, 40, 150].choose(&mut rng).expect("not empty"),
             seed,
         }
     }

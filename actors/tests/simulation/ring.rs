@@ -95,6 +95,8 @@ pub(crate) struct Ring {
     /// Steps that were reported and may still be void.
     pub(crate) reported: Vec<(WorkerId, Clock)>,
     ending: Option<Ending>,
+    /// Whether nothing may be in flight, for a checkpoint.
+    pub(crate) drained: bool,
 }
 
 impl Ring {
@@ -139,6 +141,7 @@ impl Ring {
             seen: BTreeSet::new(),
             reported: Vec::new(),
             ending: None,
+            drained: false,
         };
         ring.seat((0..at_start).collect());
         ring
@@ -177,11 +180,23 @@ impl Ring {
         self.join();
         for delivered in 0..MOST {
             if self.world.plan.stop_after == Some(delivered) {
+                self.drained = false;
                 let orders = self.dispatch.stop();
                 self.carry_out(orders);
             }
             self.change_members(delivered);
+            let every = self.world.plan.drain_every;
+            if every > 0 && delivered % every == every - 1 && self.ending.is_none() {
+                let orders = self.dispatch.drain();
+                self.carry_out(orders);
+            }
             let Some((lane, message)) = self.pick() else {
+                if std::mem::take(&mut self.drained) {
+                    self.model(); // every row can be had at once
+                    let orders = self.dispatch.resume();
+                    self.carry_out(orders);
+                    continue;
+                }
                 return self
                     .ending
                     .clone()
@@ -317,6 +332,7 @@ impl Ring {
         for order in orders {
             match order {
                 Order::Assign(worker, assign) => {
+                    assert!(!self.drained, "nothing begins before a checkpoint is taken");
                     self.world.at_work[worker.index()].push_back(assign.clone());
                     self.send(Place::Scheduler, Place::Worker(worker.index()), Message::Assign(assign));
                 }
@@ -334,8 +350,12 @@ impl Ring {
                     );
                     self.ending = Some(ending);
                 }
+                Order::Checkpoint => {
+                    assert!(!self.drained, "a checkpoint is said once");
+                    assert!(self.world.at_work.iter().all(VecDeque::is_empty), "nothing is in flight");
+                    self.drained = true;
+                }
                 Order::Mark(_) | Order::Enter(_) => {}
-                Order::Checkpoint => panic!("nobody asked for a checkpoint"),
             }
         }
     }

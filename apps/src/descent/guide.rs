@@ -156,11 +156,6 @@ impl Guide {
         }
     }
 
-    /// Goes on as another guide of the same plan.
-    pub fn go_on_as(&mut self, other: Self) {
-        *self = Self { plan: self.plan.clone(), ..other };
-    }
-
     /// What the next tasks are told.
     pub fn orders(&self) -> &Orders {
         &self.orders

@@ -26,10 +26,11 @@ impl JsonLines {
             News::Resumed { path, seconds, .. } => {
                 json!({"event": "resumed", "checkpoint": path, "seconds": seconds})
             }
-            News::Checkpoint { path, bytes, paused, written } => json!({
+            News::Checkpoint { path, bytes, drained, paused, written } => json!({
                 "event": "checkpoint",
                 "checkpoint": path,
                 "bytes": bytes,
+                "seconds_drained": drained,
                 "seconds_paused": paused,
                 "seconds_written": written,
             }),
