@@ -1,14 +1,18 @@
 //! A job: what to train and how; and a run: a job under way.
 
+use std::collections::BTreeMap;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as Poller, Poll};
+use std::time::Duration;
 
 use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use crate::app::App;
+use crate::checkpoint::{Checkpoint, Directory, Fingerprint, Shape};
 use crate::clock::{Clock, Consistency, Gate};
 use crate::cluster::Seat;
 use crate::id::WorkerId;
@@ -34,6 +38,11 @@ pub struct Job {
     pub(crate) encoded: bool,
     pub(crate) watchers: Vec<Watcher>,
     pub(crate) seat: Option<Seat>,
+    pub(crate) settings: BTreeMap<String, String>,
+    /// Where checkpoints go, and how often.
+    checkpoint: Option<(PathBuf, Duration)>,
+    pub(crate) keeping: Option<Keeping>,
+    pub(crate) resume: Option<Checkpoint>,
 }
 
 /// Why a run did not end as it should.
@@ -86,6 +95,10 @@ impl Job {
             encoded: false,
             watchers: Vec::new(),
             seat: None,
+            settings: BTreeMap::new(),
+            checkpoint: None,
+            keeping: None,
+            resume: None,
         }
     }
 
@@ -125,6 +138,28 @@ impl Job {
         self
     }
 
+    /// Says what, beside tables, seed and consistency, must be the same for a run to go on from a checkpoint: names and
+    /// values as users know them, such as options of the app and what tells its data.
+    pub fn settings(mut self, settings: BTreeMap<String, String>) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Writes a checkpoint to `directory` every so often, and a last one when the run is stopped; the newest two are
+    /// kept. Steps in flight are waited for and every row is held once more in memory while it is written; writing goes
+    /// on beside training. A checkpoint that cannot be written is told to watchers and does not end the run.
+    pub fn checkpoint(mut self, directory: impl Into<PathBuf>, every: Duration) -> Self {
+        self.checkpoint = Some((directory.into(), every));
+        self
+    }
+
+    /// Goes on from a checkpoint ([`Directory::newest`] finds it) of the same job, with any number of workers and
+    /// shards.
+    pub fn resume(mut self, checkpoint: Checkpoint) -> Self {
+        self.resume = Some(checkpoint);
+        self
+    }
+
     /// Cuts the model over so many shards; by default one for each core that neither the workers nor
     /// the scheduler need, at least 1 and at most 8.
     pub fn shards(mut self, n_shards: usize) -> Self {
@@ -159,10 +194,12 @@ impl Job {
     /// # Errors
     /// [`RunError::Job`] when the job cannot be run as it stands.
     pub fn start<A: App>(
-        self,
+        mut self,
         make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
     ) -> Result<Run, RunError> {
         self.check()?;
+        self.go_on().map_err(RunError::Job)?;
+        self.keeping = self.keeping().map_err(RunError::Job)?;
         let tables = Arc::new(self.tables.clone());
         let (done, outcome) = oneshot::channel();
         let deployment = node::launch(self, make, done)?;
@@ -180,6 +217,40 @@ impl Job {
         self.start(make)?.await
     }
 
+    fn fingerprint(&self) -> Fingerprint {
+        Fingerprint {
+            job: self.name.clone(),
+            settings: self.settings.clone(),
+            seed: self.seed,
+            consistency: self.consistency.to_string(),
+            tables: self.tables.iter().map(Shape::of).collect(),
+        }
+    }
+
+    /// Puts the schedule where the checkpoint has it.
+    fn go_on(&mut self) -> Result<(), String> {
+        let Some(checkpoint) = &self.resume else { return Ok(()) };
+        let restored = match checkpoint.fingerprint.difference(&self.fingerprint()) {
+            Some(difference) => Err(difference),
+            None => checkpoint
+                .saved
+                .check(&self.tables)
+                .and_then(|()| self.schedule.restore(&checkpoint.saved.schedule)),
+        };
+        restored.map_err(|why| format!("{}: {why}", checkpoint.path.display()))
+    }
+
+    /// What checkpoints are kept with; refused before the run begins where none could be.
+    fn keeping(&self) -> Result<Option<Keeping>, String> {
+        let Some((path, every)) = &self.checkpoint else { return Ok(None) };
+        if every.is_zero() {
+            return Err("a checkpoint every 0 seconds is one too many".to_owned());
+        }
+        self.schedule.save()?;
+        let directory = Directory::create(path).map_err(|error| error.to_string())?;
+        Ok(Some(Keeping { directory, fingerprint: self.fingerprint(), every: *every }))
+    }
+
     fn check(&self) -> Result<(), RunError> {
         let refuse = |why: String| Err(RunError::Job(why));
         if self.n_workers == 0 {
@@ -195,6 +266,13 @@ impl Job {
         }
         Ok(())
     }
+}
+
+/// Where a run's checkpoints go.
+pub(crate) struct Keeping {
+    pub(crate) directory: Directory,
+    pub(crate) fingerprint: Fingerprint,
+    pub(crate) every: Duration,
 }
 
 /// A run under way: await it for its end.

@@ -56,6 +56,7 @@
 
 pub mod app;
 pub mod bridge;
+pub mod checkpoint;
 pub mod clock;
 pub mod cluster;
 mod gathered;

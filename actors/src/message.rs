@@ -271,6 +271,18 @@ pub struct Snap {
     pub need: Clock,
 }
 
+/// Scheduler or node → shard: the rows of a checkpoint in the place of those it has, before anything else.
+///
+/// Answered with whether they are all of this shard's.
+#[derive(Debug, Clone, Message, Serialize, Deserialize)]
+#[rtype(result = "bool")]
+pub struct Restore {
+    /// The shard's pages and blocks of every table.
+    pub tables: Vec<(TableId, Snapshot)>,
+    /// The clocks that everyone has finished.
+    pub min: Clock,
+}
+
 /// The share of a table that one shard owns.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Snapshot {

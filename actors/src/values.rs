@@ -267,6 +267,31 @@ impl Buffer {
         })
     }
 
+    /// The element type.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::F32(_) => Kind::F32,
+            Self::F64(_) => Kind::F64,
+            Self::I32(_) => Kind::I32,
+        }
+    }
+
+    /// Whether some number is none (NaN).
+    pub(crate) fn has_nan(&self) -> bool {
+        // Without a branch per number this runs at the speed of memory.
+        match self {
+            Self::F32(Content::Dense(values)) => {
+                values.chunks(4096).any(|chunk| chunk.iter().fold(false, |nan, v| nan | v.is_nan()))
+            }
+            Self::F64(Content::Dense(values)) => {
+                values.chunks(4096).any(|chunk| chunk.iter().fold(false, |nan, v| nan | v.is_nan()))
+            }
+            Self::F32(Content::Sparse(rows)) => rows.iter().flatten().any(|(_, v)| v.is_nan()),
+            Self::F64(Content::Sparse(rows)) => rows.iter().flatten().any(|(_, v)| v.is_nan()),
+            Self::I32(_) => false,
+        }
+    }
+
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
         match self {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use slackline::cluster::Seat;
 
@@ -74,6 +75,19 @@ pub struct Request {
     pub encoded: bool,
     /// This process's place in a cluster, where it is one of several that train the model.
     pub seat: Option<Seat>,
+    /// Where checkpoints go, where they are kept.
+    pub checkpoint: Option<Checkpointing>,
+}
+
+/// Where the checkpoints of a run go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpointing {
+    /// The directory; the newest two are kept.
+    pub directory: PathBuf,
+    /// The time between two.
+    pub every: Duration,
+    /// Whether the run goes on from the newest one that is whole; without any it starts from the beginning.
+    pub resume: bool,
 }
 
 impl Request {
@@ -89,6 +103,7 @@ impl Request {
             options: BTreeMap::new(),
             encoded: false,
             seat: None,
+            checkpoint: None,
         }
     }
 
@@ -130,6 +145,28 @@ pub enum News {
     },
     /// One evaluation of the objective.
     Progress(Progress),
+    /// The run goes on from a checkpoint; what was evaluated until then.
+    Resumed {
+        /// The checkpoint.
+        path: PathBuf,
+        /// Training time until then in seconds.
+        seconds: f64,
+        /// The evaluations until then.
+        history: Vec<Progress>,
+    },
+    /// A checkpoint has been written.
+    Checkpoint {
+        /// Its file.
+        path: PathBuf,
+        /// Its size.
+        bytes: u64,
+        /// Seconds that workers ran dry or had nothing to do for it.
+        paused: f64,
+        /// Seconds that writing took, beside training.
+        written: f64,
+    },
+    /// Something that the user should look after, while the run goes on.
+    Warning(String),
 }
 
 /// One evaluation: a line of `metrics.jsonl` and a step of the progress bar.

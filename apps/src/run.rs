@@ -1,19 +1,24 @@
 //! What every app does alike: reading the options that all have, and running a job while news goes out and a stop may
 //! come in.
 
+mod origin;
+
 use std::str::FromStr;
 use std::sync::mpsc;
 
 use serde_json::{Map, Value, json};
+use slackline::monitor::{Resumed, Written};
 use slackline::scheduler::WorkerRecord;
 use slackline::{App, Consistency, Event, Job, RunError, WorkerId};
 
+pub(crate) use self::origin::Origin;
 use crate::catalog::{self, News, OptionSpec, Request, Watch};
 use crate::{Error, nearest};
 
 /// A job as the request has it; tables and schedule are still to come.
-pub(crate) fn job(name: &str, request: &Request, consistency: Consistency) -> Job {
+pub(crate) fn job(name: &str, request: &Request, consistency: Consistency, origin: Origin) -> Job {
     let job = Job::new(name).consistency(consistency).local(request.workers).seed(request.seed);
+    let job = origin.set(job, request);
     let job = if request.encoded { job.encoded() } else { job };
     match &request.seat {
         Some(seat) => job.seat(seat.clone()),
@@ -34,14 +39,26 @@ pub(crate) fn run<A: App>(
     watch.stop.on_throw(move || handle.stop());
     for event in events {
         // Ends when the run's monitor is gone.
-        if let Event::Progress(progress) = event {
-            (watch.tell)(News::Progress(said(progress)));
-        }
+        tell(event, watch);
     }
     run.wait().map_err(|error| match error {
         RunError::Elsewhere => Error::Elsewhere,
         error => Error::Run(error.to_string()),
     })
+}
+
+fn tell(event: Event, watch: &Watch) {
+    (watch.tell)(match event {
+        Event::Progress(progress) => News::Progress(said(progress)),
+        Event::Resumed(Resumed { path, seconds, history, .. }) => {
+            News::Resumed { path, seconds, history: history.into_iter().map(said).collect() }
+        }
+        Event::Checkpoint(Written { path, bytes, drained, paused, written, .. }) => {
+            News::Checkpoint { path, bytes, paused: drained + paused, written }
+        }
+        Event::CheckpointFailed(why) => News::Warning(format!("no checkpoint this time: {why}")),
+        _ => return,
+    });
 }
 
 fn said(progress: slackline::Progress) -> catalog::Progress {

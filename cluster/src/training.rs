@@ -1,6 +1,6 @@
 //! A training run shown and kept: what `train` and the node that leads a cluster have in common.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -10,9 +10,11 @@ use slackline_apps::StopSwitch;
 use slackline_apps::catalog::{App, News, Trained, Watch};
 
 use crate::Error;
+use crate::cli::checkpoint;
 use crate::console::{self, Console, Screen};
 use crate::run_directory::{MetricsLog, RunDirectory, Seconds, summary};
 use crate::settings::Settings;
+use crate::signals::Signals;
 
 /// A run that may begin.
 pub(crate) struct Training<'a> {
@@ -29,6 +31,8 @@ pub(crate) struct Training<'a> {
 pub(crate) struct Listeners {
     console: Console,
     metrics: Option<MetricsLog>,
+    /// The newest checkpoint that is known to be whole.
+    checkpoint: Option<PathBuf>,
     /// The cluster that is told how this node's loading goes.
     seat: Option<Seat>,
 }
@@ -39,10 +43,19 @@ pub(crate) type Shared = Arc<Mutex<Listeners>>;
 impl Listeners {
     fn tell(&mut self, news: &News) {
         self.console.tell(news);
-        match (news, &mut self.metrics, &self.seat) {
-            (News::Progress(progress), Some(metrics), _) => metrics.push(progress),
-            (News::Loading { read, of }, _, Some(seat)) => seat.loading(*read as f64 / (*of).max(1) as f64),
-            _ => {}
+        let evaluations = match news {
+            News::Progress(progress) => std::slice::from_ref(progress),
+            News::Resumed { history, .. } => history,
+            _ => &[],
+        };
+        if let Some(metrics) = &mut self.metrics {
+            evaluations.iter().for_each(|progress| metrics.push(progress));
+        }
+        if let News::Checkpoint { path, .. } | News::Resumed { path, .. } = news {
+            self.checkpoint = Some(path.clone());
+        }
+        if let (News::Loading { read, of }, Some(seat)) = (news, &self.seat) {
+            seat.loading(*read as f64 / (*of).max(1) as f64);
         }
     }
 }
@@ -62,31 +75,37 @@ impl Training<'_> {
         Arc::new(Mutex::new(Listeners {
             console: Console::new(self.settings.quiet, self.settings.json, &self.screen),
             metrics: self.directory.as_ref().map(RunDirectory::metrics_log),
+            checkpoint: None,
             seat: self.settings.request.seat.clone(),
         }))
     }
 
-    /// Trains, shows and keeps; whether `stop` ended it early.
+    /// Trains, shows and keeps: the exit code, which says whether `stop` or a signal ended it early.
     ///
     /// # Errors
     /// What the app refuses, a run that diverged, or a result that could not be written.
-    pub(crate) fn go(&self, listeners: &Shared, stop: StopSwitch) -> Result<bool, Error> {
+    pub(crate) fn go(&self, listeners: &Shared, stop: StopSwitch, signals: &Signals) -> Result<u8, Error> {
         let heard = Arc::clone(listeners);
         let tell = move |news: News| lock(&heard).tell(&news);
         let trained = self.app.train(&self.settings.request, &Watch { tell: Box::new(tell), stop });
         let mut listeners = lock(listeners);
         listeners.console.finish();
-        let trained = trained?;
-        if !trained.objective.is_finite() && !trained.stopped {
-            return Err(Error::Diverged(trained.objective));
-        }
+        let trained = trained.map_err(Error::from).and_then(|trained| {
+            let diverged = !trained.objective.is_finite() && !trained.stopped;
+            if diverged { Err(Error::Diverged(trained.objective)) } else { Ok(trained) }
+        });
+        let trained =
+            trained.map_err(|error| checkpoint::with_remedy(error, listeners.checkpoint.as_deref()))?;
         let seconds = Seconds { total: self.started.elapsed().as_secs_f64() };
         let summary = summary(self.app.name(), &self.settings.request, &trained, &seconds);
         let written = self.keep(&trained, &summary, &mut listeners);
         let kept = self.settings.out.as_deref().filter(|_| written.is_ok());
         show(&self.settings, &self.screen, &summary, kept);
         written?;
-        Ok(trained.stopped)
+        match listeners.checkpoint.as_deref().filter(|_| trained.stopped) {
+            Some(path) => Ok(checkpoint::left(path, (!self.settings.quiet).then_some(&self.screen))),
+            None => Ok(if trained.stopped { signals.exit_code() } else { 0 }),
+        }
     }
 
     fn keep(&self, trained: &Trained, summary: &Value, listeners: &mut Listeners) -> Result<(), Error> {

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // the lint lets tests unwrap, but not the functions beside them
 
+mod checkpoint;
 mod place;
 
 use std::fs;

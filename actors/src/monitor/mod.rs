@@ -4,8 +4,10 @@
 //! which waits until the last event has been told.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 
 use actix::prelude::*;
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::clock::Clock;
@@ -19,10 +21,48 @@ use crate::scheduler::policy::Mark;
 pub enum Event {
     /// A pass or an evaluation is complete.
     Progress(Progress),
+    /// The run goes on from a checkpoint.
+    Resumed(Resumed),
+    /// A checkpoint has been written.
+    Checkpoint(Written),
+    /// A checkpoint could not be written, and why; the last one is kept, and the next one is due as ever.
+    CheckpointFailed(String),
+}
+
+/// Where a run goes on.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resumed {
+    /// The checkpoint's file.
+    pub path: PathBuf,
+    /// The clocks that everyone had finished.
+    pub clock: Clock,
+    /// Training time until then in seconds.
+    pub seconds: f64,
+    /// The passes and evaluations until then.
+    pub history: Vec<Progress>,
+}
+
+/// A checkpoint that has been written, and what it cost.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Written {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its number.
+    pub number: u64,
+    /// The clocks that everyone had finished.
+    pub clock: Clock,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Seconds from when no step began any more until none was in flight: workers ran dry one after the other.
+    pub drained: f64,
+    /// Seconds after that until steps began again: nobody worked.
+    pub paused: f64,
+    /// Seconds that writing took, beside training.
+    pub written: f64,
 }
 
 /// Where a run is.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// Training time so far in seconds, evaluation not counted.
     pub seconds: f64,

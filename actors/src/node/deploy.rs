@@ -19,11 +19,11 @@ use super::life::Lifeline;
 use crate::app::App;
 use crate::bridge::encoded;
 use crate::id::{ShardId, WorkerId};
-use crate::job::{Job, RunError};
-use crate::message::{Snap, Stop};
+use crate::job::{Job, Keeping, RunError};
+use crate::message::{Restore, Snap, Stop};
 use crate::monitor::{Monitor, Watcher};
 use crate::placement::Placement;
-use crate::scheduler::{Dispatch, Meet, Scheduler};
+use crate::scheduler::{Dispatch, Keep, Meet, Scheduler};
 use crate::shard::{Introduce, Shard, Store, ToWorker};
 use crate::worker::{Desk, Routes, RowCache, Setting, Worker};
 
@@ -96,6 +96,12 @@ fn setup<A: App>(
         Setting { tables: Arc::clone(&tables), placement, consistency: job.consistency, seed: job.seed };
 
     let shards = start_shards(&mut care, &setting, spare);
+    if let Some(checkpoint) = &job.resume {
+        for (number, shard) in shards.iter().enumerate() {
+            let tables = checkpoint.saved.share_of(ShardId::at(number), placement);
+            shard.do_send(Restore { tables, min: checkpoint.saved.clock });
+        }
+    }
     let monitor = start_monitor(&mut care, job.watchers);
     let make = Arc::new(make);
     let node = Node {
@@ -126,7 +132,20 @@ fn setup<A: App>(
         None => dispatch,
     };
     let lifeline = care.lifeline("the scheduler".to_owned());
-    let scheduler = Scheduler::new(dispatch, monitor.recipient(), node.clone().recipient(), lifeline).start();
+    let dispatch = match &job.resume {
+        Some(checkpoint) => dispatch.resumed(checkpoint.saved.clock),
+        None => dispatch,
+    };
+    let scheduler = Scheduler::new(dispatch, monitor.recipient(), node.clone().recipient(), lifeline);
+    let scheduler = match &job.resume {
+        Some(checkpoint) => scheduler.resumed(checkpoint),
+        None => scheduler,
+    };
+    let scheduler = scheduler.start();
+    if let Some(Keeping { directory, fingerprint, every }) = job.keeping {
+        let shards = shards.iter().map(|shard| shard.clone().recipient()).collect();
+        scheduler.do_send(Keep { directory, fingerprint, every, shards });
+    }
     let ring = Ring { scheduler: scheduler.clone(), shards: shards.clone(), node, encoded: job.encoded };
     join_ring(&ring, &care, &setting, job.n_workers);
     tracing::debug!(job = job.name, workers = job.n_workers, "started");

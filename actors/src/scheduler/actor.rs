@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::dispatch::{Dispatch, Ending, Order};
+use super::keeping::Kept;
 use super::policy::Mark;
+use crate::checkpoint::Checkpoint;
 use crate::clock::Clock;
 use crate::id::WorkerId;
 use crate::message::{Advance, Assign, Join, Phase, Report, Stop};
-use crate::monitor::{Event, Progress};
+use crate::monitor::{Event, Progress, Resumed};
 use crate::node::{Breather, Lifeline};
 
 /// How often it looks for steps that take long, and how long is long.
@@ -19,18 +22,20 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// An actor that hands out steps.
 pub struct Scheduler {
-    dispatch: Dispatch,
+    pub(super) dispatch: Dispatch,
     shards: Vec<Recipient<Advance>>,
     workers: Vec<Recipient<Assign>>,
-    monitor: Recipient<Event>,
-    finished: Recipient<Finished>,
-    stopwatch: Stopwatch,
-    records: BTreeMap<WorkerId, WorkerRecord>,
+    pub(super) monitor: Recipient<Event>,
+    pub(super) finished: Recipient<Finished>,
+    pub(super) stopwatch: Stopwatch,
+    pub(super) records: BTreeMap<WorkerId, WorkerRecord>,
     /// When a worker was last given or reported something.
     heard: BTreeMap<WorkerId, Instant>,
-    history: Vec<Progress>,
+    pub(super) history: Vec<Progress>,
     /// The oldest read since the last mark, in clocks.
-    staleness: u64,
+    pub(super) staleness: u64,
+    /// Its checkpoints, where they are kept.
+    pub(super) kept: Option<Kept>,
     breather: Breather,
     _lifeline: Lifeline,
 }
@@ -62,7 +67,7 @@ pub struct Finished {
 }
 
 /// What one worker did in a run.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRecord {
     /// Steps finished.
     pub steps: u64,
@@ -75,7 +80,7 @@ pub struct WorkerRecord {
 }
 
 /// Counts training time; evaluation stops it.
-struct Stopwatch {
+pub(super) struct Stopwatch {
     spent: Duration,
     running_since: Option<Instant>,
 }
@@ -86,7 +91,7 @@ impl Stopwatch {
         self.running_since = (phase == Phase::Train).then(Instant::now);
     }
 
-    fn read(&self) -> Duration {
+    pub(super) fn read(&self) -> Duration {
         self.spent + self.running_since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 }
@@ -110,12 +115,25 @@ impl Scheduler {
             heard: BTreeMap::new(),
             history: Vec::new(),
             staleness: 0,
+            kept: None,
             breather: Breather::default(),
             _lifeline: lifeline,
         }
     }
 
-    fn carry_out(&mut self, orders: Vec<Order>, ctx: &mut Context<Self>) {
+    /// Goes on where a checkpoint was taken; its dispatch does already.
+    #[must_use]
+    pub(crate) fn resumed(mut self, Checkpoint { path, saved, .. }: &Checkpoint) -> Self {
+        let (clock, seconds, history) = (saved.clock, saved.seconds, saved.history.clone());
+        self.stopwatch.spent = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        self.staleness = saved.staleness;
+        self.records = saved.records.clone();
+        self.history.clone_from(&history);
+        self.monitor.do_send(Event::Resumed(Resumed { path: path.clone(), clock, seconds, history }));
+        self
+    }
+
+    pub(super) fn carry_out(&mut self, orders: Vec<Order>, ctx: &mut Context<Self>) {
         for order in orders {
             match order {
                 Order::Assign(worker, assign) => {
@@ -125,6 +143,7 @@ impl Scheduler {
                 Order::Advance(min) => self.shards.iter().for_each(|shard| shard.do_send(Advance { min })),
                 Order::Mark(mark) => self.mark(mark),
                 Order::Enter(phase) => self.stopwatch.enter(phase),
+                Order::Checkpoint => self.checkpoint(ctx),
                 Order::End(ending) => self.end(ending),
             }
         }
@@ -143,13 +162,14 @@ impl Scheduler {
     }
 
     fn end(&mut self, ending: Ending) {
-        self.finished.do_send(Finished {
+        let finished = Finished {
             ending,
             clocks: self.dispatch.min(),
             seconds: self.stopwatch.read().as_secs_f64(),
             history: std::mem::take(&mut self.history),
             workers: std::mem::take(&mut self.records).into_values().collect(),
-        });
+        };
+        self.finish(finished);
     }
 
     fn record(&mut self, report: &Report) {
@@ -188,7 +208,9 @@ impl Actor for Scheduler {
 impl Handler<Meet> for Scheduler {
     type Result = ();
     fn handle(&mut self, Meet { shards, workers }: Meet, _: &mut Self::Context) {
-        self.records = (0..workers.len()).map(|w| (WorkerId::at(w), WorkerRecord::default())).collect();
+        for worker in (0..workers.len()).map(WorkerId::at) {
+            self.records.entry(worker).or_default();
+        }
         (self.shards, self.workers) = (shards, workers);
     }
 }
@@ -213,7 +235,6 @@ impl Handler<Report> for Scheduler {
 impl Handler<Stop> for Scheduler {
     type Result = ();
     fn handle(&mut self, _: Stop, ctx: &mut Self::Context) {
-        let orders = self.dispatch.stop();
-        self.carry_out(orders, ctx);
+        self.wind_up(ctx);
     }
 }

@@ -4,8 +4,11 @@
 //! same order: assignments, and with them the whole run, repeat exactly. Otherwise a worker gets its next task while
 //! it computes the one before, as far as the gate allows.
 
+mod drain;
+
 use std::collections::{BTreeMap, VecDeque};
 
+use self::drain::Drain;
 use super::policy::{Mark, Next, Schedule};
 use crate::clock::{Clock, Consistency, Gate, VectorClock};
 use crate::id::{PartId, WorkerId};
@@ -25,6 +28,8 @@ pub enum Order {
     Mark(Mark),
     /// Count the time from now on as training, or as evaluation.
     Enter(Phase),
+    /// Nothing is in flight, and nothing begins before [`Dispatch::resume`]: the moment for a checkpoint.
+    Checkpoint,
     /// The run is over and nothing is in flight.
     End(Ending),
 }
@@ -52,6 +57,7 @@ pub struct Dispatch {
     /// Whether others than the worker that reports may get work: `min` rose, or the schedule had nothing for somebody.
     others: bool,
     phase: Phase,
+    drain: Drain,
     ending: Ending,
     ended: bool,
 }
@@ -79,6 +85,7 @@ impl Dispatch {
             tries: BTreeMap::new(),
             others: false,
             phase: Phase::Train,
+            drain: Drain::Off,
             ending: Ending::default(),
             ended: false,
         }
@@ -131,6 +138,7 @@ impl Dispatch {
 
     /// Ends the run at a clock.
     pub fn stop(&mut self) -> Vec<Order> {
+        self.drain = Drain::Off;
         self.ending.stopped |= self.schedule.wind_down();
         self.go_on(None)
     }
@@ -173,6 +181,9 @@ impl Dispatch {
         let mut orders = Vec::new();
         if self.ended || self.hands.len() < self.expected {
             return orders;
+        }
+        if self.is_draining() {
+            return self.drained();
         }
         let others = std::mem::take(&mut self.others);
         let mut workers = match first {

@@ -5,9 +5,11 @@
 
 mod actor;
 mod dispatch;
+mod keeping;
 pub mod policy;
 mod queue;
 
 pub use actor::{Finished, Meet, Scheduler, WorkerRecord};
 pub use dispatch::{Dispatch, Ending, Order};
+pub(crate) use keeping::Keep;
 pub use queue::PriorityQueue;

@@ -73,6 +73,11 @@ impl PriorityQueue {
         self.heap.is_empty()
     }
 
+    /// The variables held with their priorities, in no particular order.
+    pub(crate) fn entries(&self) -> &[(VariableId, f32)] {
+        &self.heap
+    }
+
     /// Removes all variables.
     pub fn clear(&mut self) {
         self.heap.clear();

@@ -6,7 +6,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::store::{Outgoing, Store};
-use crate::message::{Advance, Applied, Pull, Push, Rows, Snap, Snapshot};
+use crate::message::{Advance, Applied, Pull, Push, Restore, Rows, Snap, Snapshot};
 use crate::node::{Breather, Lifeline};
 
 /// An actor that owns rows.
@@ -112,5 +112,12 @@ impl Handler<Snap> for Shard {
         let out = self.store.snapshot(self.asked, snap);
         self.send(out);
         Box::pin(async { answer.await.ok() })
+    }
+}
+
+impl Handler<Restore> for Shard {
+    type Result = bool;
+    fn handle(&mut self, Restore { tables, min }: Restore, _: &mut Self::Context) -> bool {
+        self.store.restore(tables, min)
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::tables::Tables;
 use crate::clock::{Clock, Consistency};
-use crate::id::{BlockId, PageKey, ShardId, WorkerId};
+use crate::id::{BlockId, PageKey, ShardId, TableId, WorkerId};
 use crate::message::{Advance, Applied, Page, Pull, Push, RowBatch, Rows, Snap, Snapshot};
 use crate::placement::Placement;
 use crate::table::Table;
@@ -133,6 +133,23 @@ impl Store {
     pub fn snapshot(&mut self, number: u64, snap: Snap) -> Vec<Outgoing> {
         self.snapshots.push(Pending { number, snap, so_far: Snapshot::default(), missing: None });
         self.finish_snapshots()
+    }
+
+    /// Goes on from these pages and blocks, with everyone having finished the clocks before `min` and nothing under
+    /// way; returns whether they are all that this shard owns, and changes nothing where they are not.
+    pub fn restore(&mut self, tables: Vec<(TableId, Snapshot)>, min: Clock) -> bool {
+        if !self.tables.restore(tables) {
+            return false;
+        }
+        self.min = min;
+        self.taken.clear();
+        self.applied = Arc::new(Vec::new());
+        self.held.clear();
+        self.parked.clear();
+        self.readers.clear();
+        self.changed.clear();
+        self.snapshots.clear();
+        true
     }
 
     fn can_answer(&self, pull: &Pull) -> bool {

@@ -1,6 +1,6 @@
 //! The rows that a shard owns: pages of shared tables and blocks of leased ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::id::{BlockId, PageId, ShardId, TableId, WorkerId};
@@ -189,6 +189,27 @@ impl Tables {
         *slot = Slot::Home(lease.rows);
     }
 
+    /// Puts these rows in the place of those that are here; blocks that were out are home then. Returns whether they
+    /// are all that belongs here, and changes nothing where they are not.
+    pub(super) fn restore(&mut self, tables: Vec<(TableId, Snapshot)>) -> bool {
+        let is_all = |(id, table): &(TableId, Snapshot)| {
+            let (pages, blocks) = (self.pages.get(id.index()), self.blocks.get(id.index()));
+            pages.is_some_and(|pages| is_all(&table.pages, pages))
+                && blocks.is_some_and(|blocks| is_all(&table.blocks, blocks))
+        };
+        let ids: BTreeSet<TableId> = tables.iter().map(|(id, _)| *id).collect();
+        if ids.len() != self.tables.len() || tables.len() != self.tables.len() || !tables.iter().all(is_all) {
+            return false;
+        }
+        for (id, table) in tables {
+            let versions = table.pages.into_iter().map(|(page, now)| (page, Versions { now, before: None }));
+            self.pages[id.index()] = versions.collect();
+            let home = table.blocks.into_iter().map(|(block, rows)| (block, Slot::Home(rows)));
+            self.blocks[id.index()] = home.collect();
+        }
+        true
+    }
+
     /// The rows of a table that are here, and the blocks that are out.
     pub(super) fn snapshot(&self, table: TableId) -> (Snapshot, Vec<BlockId>) {
         let pages =
@@ -203,6 +224,12 @@ impl Tables {
         }
         (Snapshot { pages, blocks }, out)
     }
+}
+
+/// Whether a list has all the keys of a map, each once.
+fn is_all<K: Ord, A, B>(list: &[(K, A)], map: &BTreeMap<K, B>) -> bool {
+    let keys: BTreeSet<&K> = list.iter().map(|(key, _)| key).collect();
+    list.len() == map.len() && keys.into_iter().eq(map.keys())
 }
 
 fn starting_page(table: &Table, page: PageId) -> Buffer {

@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     pub(crate) uneven: bool,
     /// After how many deliveries the run is told to stop.
     pub(crate) stop_after: Option<u32>,
+    /// After how many deliveries each the run is drained for a checkpoint; 0 for never.
+    pub(crate) drain_every: u32,
     pub(crate) seed: u64,
 }
 
@@ -80,6 +82,7 @@ impl Plan {
             split: rng.random(),
             uneven: rng.random(),
             stop_after: (rng.random_range(0..5) == 0).then(|| rng.random_range(0..300)),
+            drain_every: *[0, 0, 7, 40, 150].choose(&mut rng).expect("not empty"),
             seed,
         }
     }

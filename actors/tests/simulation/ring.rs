@@ -83,6 +83,8 @@ pub(crate) struct Ring {
     /// Pushes that reached their shard.
     seen: BTreeSet<(usize, WorkerId, u64)>,
     ending: Option<Ending>,
+    /// Whether nothing may be in flight, for a checkpoint.
+    drained: bool,
 }
 
 impl Ring {
@@ -111,6 +113,7 @@ impl Ring {
             rng: Xoshiro256PlusPlus::seed_from_u64(delivery),
             seen: BTreeSet::new(),
             ending: None,
+            drained: false,
         }
     }
 
@@ -125,10 +128,22 @@ impl Ring {
         }
         for delivered in 0..MOST {
             if self.world.plan.stop_after == Some(delivered) {
+                self.drained = false;
                 let orders = self.dispatch.stop();
                 self.carry_out(orders);
             }
+            let every = self.world.plan.drain_every;
+            if every > 0 && delivered % every == every - 1 && self.ending.is_none() {
+                let orders = self.dispatch.drain();
+                self.carry_out(orders);
+            }
             let Some((lane, message)) = self.pick() else {
+                if std::mem::take(&mut self.drained) {
+                    self.model(); // every row can be had at once
+                    let orders = self.dispatch.resume();
+                    self.carry_out(orders);
+                    continue;
+                }
                 return self
                     .ending
                     .clone()
@@ -242,6 +257,7 @@ impl Ring {
         for order in orders {
             match order {
                 Order::Assign(worker, assign) => {
+                    assert!(!self.drained, "nothing begins before a checkpoint is taken");
                     self.world.at_work[worker.index()].push_back(assign.clone());
                     self.send(Place::Scheduler, Place::Worker(worker.index()), Message::Assign(assign));
                 }
@@ -258,6 +274,11 @@ impl Ring {
                         "nothing is in flight at the end"
                     );
                     self.ending = Some(ending);
+                }
+                Order::Checkpoint => {
+                    assert!(!self.drained, "a checkpoint is said once");
+                    assert!(self.world.at_work.iter().all(VecDeque::is_empty), "nothing is in flight");
+                    self.drained = true;
                 }
                 Order::Mark(_) | Order::Enter(_) => {}
             }

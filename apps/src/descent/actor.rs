@@ -44,6 +44,7 @@ impl<D: Descent> Descender<D> {
                 _ => chosen.push((part, vec![column])),
             }
         }
+        let arranged = step.orders().to_vec();
         let mut leases = step.leases::<f64>(COEFFICIENTS);
         let mut pieces: Vec<Piece<'_>> = leases
             .iter_mut()
@@ -51,11 +52,16 @@ impl<D: Descent> Descender<D> {
             .map(|(lease, (part, columns))| Piece { part: *part, coefficients: lease.values(), columns })
             .collect();
         assert_eq!(pieces.len(), chosen.len(), "a task leases the parts of its variables");
+        let part = if let [(part, _)] = &chosen[..] { Some(*part) } else { None };
+        self.descent.recall(part, words::read_arranged(&arranged, part, &self.layout));
         let report = self.descent.focus(&mut pieces, (&self.snapshot, &mut self.delta), &orders);
         let mut change = step.delta::<f64>(SHARED);
         change.add_row(0, &self.delta);
         step.add(change);
-        step.found(words::write_focus(&report))
+        let key = part.map_or(-1.0, |part| part as f64);
+        let order = self.descent.order(part).iter();
+        let values = order.map(|(part, column)| (self.layout.variable(*part as usize, *column), key));
+        step.found(Findings { values: values.collect(), ..words::write_focus(&report) })
     }
 }
 

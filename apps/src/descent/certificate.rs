@@ -1,9 +1,11 @@
 //! What the reports of a sweep prove: the objective, and how far above the optimum it can be.
 
+use serde::{Deserialize, Serialize};
+
 use super::task::{Orders, SweepReport};
 
 /// What a sweep proves.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// The objective at the snapshot.
     pub objective: f64,

@@ -1,13 +1,16 @@
 //! The [`Guide`] of coordinate descent as the guide of a priority schedule: it speaks in findings and verdicts.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc::Sender;
 
+use serde::{Deserialize, Serialize};
+use slackline::checkpoint::{pack, unpack};
 use slackline::scheduler::policy;
 use slackline::{Findings, Mark, PartId};
 
 use super::guide::{Guide, Step, Verdict};
 use super::task::{FocusReport, SweepReport};
-use super::words::{self, Layout};
+use super::words::{self, Arranged, Layout};
 
 /// Drives a [`Guide`] from inside the scheduler.
 pub struct Conductor {
@@ -18,6 +21,8 @@ pub struct Conductor {
     width: usize,
     sweeps: Vec<SweepReport>,
     focuses: Vec<FocusReport>,
+    /// The order in which the last focuses left their columns.
+    arranged: Arranged,
     /// Relative gap of the first certificate at this penalty.
     first_gap: Option<f64>,
     mark: Option<Mark>,
@@ -25,6 +30,18 @@ pub struct Conductor {
     /// Solutions already handed over.
     told: usize,
     solutions: Sender<Step>,
+}
+
+/// What a checkpoint keeps of it.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    guide: Guide,
+    width: usize,
+    sweeps: Vec<SweepReport>,
+    focuses: Vec<FocusReport>,
+    arranged: Arranged,
+    first_gap: Option<f64>,
+    told: usize,
 }
 
 impl Conductor {
@@ -38,6 +55,7 @@ impl Conductor {
             goal,
             sweeps: Vec::new(),
             focuses: Vec::new(),
+            arranged: Arranged::new(),
             first_gap: None,
             mark: None,
             ending: false,
@@ -108,6 +126,14 @@ impl policy::Guide for Conductor {
 
     fn worked(&mut self, _: PartId, findings: &Findings) {
         self.focuses.push(words::read_focus(findings));
+        let mut seen = BTreeSet::new();
+        let parts: BTreeSet<i64> = findings.values.iter().map(|(_, key)| *key as i64).collect();
+        for key in parts {
+            let of_part = findings.values.iter().filter(|(_, of)| *of as i64 == key);
+            let columns =
+                of_part.map(|(variable, _)| *variable).filter(|variable| seen.insert((key, *variable)));
+            self.arranged.insert(usize::try_from(key).ok(), columns.collect());
+        }
     }
 
     fn after_round(&mut self) -> policy::Verdict {
@@ -122,8 +148,12 @@ impl policy::Guide for Conductor {
         }
     }
 
-    fn orders(&self, _sweep: bool) -> Vec<f64> {
-        words::write_orders(self.guide.orders())
+    fn orders(&self, sweep: bool) -> Vec<f64> {
+        let mut orders = words::write_orders(self.guide.orders());
+        if !sweep {
+            words::write_arranged(&self.arranged, &mut orders);
+        }
+        orders
     }
 
     fn width(&self) -> usize {
@@ -140,5 +170,28 @@ impl policy::Guide for Conductor {
 
     fn wind_down(&mut self) {
         self.ending = true;
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let Self { width, first_gap, told, .. } = *self;
+        let (guide, arranged) = (self.guide.clone(), self.arranged.clone());
+        let (sweeps, focuses) = (self.sweeps.clone(), self.focuses.clone());
+        let saved = Saved { guide, width, sweeps, focuses, arranged, first_gap, told };
+        pack("descent", 1, &saved)
+    }
+
+    /// The solutions found so far are told again: who waits for them may be another process than before, or has to
+    /// forget later ones.
+    fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        let saved: Saved = unpack("descent", 1, state)?;
+        let Saved { guide, width, sweeps, focuses, arranged, first_gap, told } = saved;
+        for solution in guide.steps().iter().take(told) {
+            self.solutions.send(solution.clone()).ok(); // as above
+        }
+        self.guide.go_on_as(guide);
+        (self.width, self.sweeps, self.focuses) = (width, sweeps, focuses);
+        self.arranged = arranged;
+        (self.first_gap, self.told, self.mark) = (first_gap, told, None);
+        Ok(())
     }
 }

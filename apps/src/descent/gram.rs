@@ -21,6 +21,8 @@ pub struct Gram {
     slots: Vec<(u32, u32)>,
     stride: usize,
     products: Vec<f32>,
+    /// What is to be taken as known in place of what is in the slots, until they are arranged.
+    recalled: Option<Vec<(u32, u32)>>,
 }
 
 /// The working columns by rows: the slots that have an entry in each row.
@@ -31,12 +33,23 @@ struct ByRow {
 }
 
 impl Gram {
+    /// Takes these columns as known, in this order, whatever the slots hold: what the last focus left, wherever that
+    /// was. Where to work first, and what is worth building, then does not depend on who remembers what.
+    pub fn recall(&mut self, columns: Vec<(u32, u32)>) {
+        self.recalled = Some(columns);
+    }
+
+    /// The columns that are known, in their order.
+    pub fn known(&self) -> &[(u32, u32)] {
+        self.recalled.as_deref().unwrap_or(&self.slots)
+    }
+
     /// What making the matrix that of these columns costs, in epochs on the residual; infinite for too many columns.
     pub fn cost(&self, wanted: &[(u32, u32)], columns: &[Column<'_>], n_rows: usize) -> f64 {
         if wanted.len() > MAX_COLUMNS {
             return f64::INFINITY;
         }
-        let known: HashSet<&(u32, u32)> = self.slots.iter().collect();
+        let known: HashSet<&(u32, u32)> = self.known().iter().collect();
         let (mut all, mut new) = (0.0, 0.0);
         for (name, column) in wanted.iter().zip(columns) {
             let length = column.len() as f64;
@@ -53,12 +66,13 @@ impl Gram {
     /// These columns in the order in which the matrix would keep them: those it has first.
     pub fn order(&self, wanted: &mut [(u32, u32)]) {
         let known: HashMap<(u32, u32), usize> =
-            self.slots.iter().enumerate().map(|(at, &name)| (name, at)).collect();
+            self.known().iter().enumerate().map(|(at, &name)| (name, at)).collect();
         wanted.sort_by_cached_key(|name| (known.get(name).copied().unwrap_or(usize::MAX), *name));
     }
 
     /// Makes the matrix that of these columns, in the order of [`Gram::order`], computing only what is new.
     pub fn arrange(&mut self, wanted: &[(u32, u32)], columns: &[Column<'_>], n_rows: usize) {
+        self.recalled = None;
         if self.slots == wanted {
             return;
         }

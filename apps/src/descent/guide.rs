@@ -13,12 +13,14 @@
 //! within twelve rounds, and only one where the gap does not fall to a quarter within three sweeps. One task alone takes the columns of all parts: it sees every correlation, and nothing is
 //! in flight beside it.
 
+use serde::{Deserialize, Serialize};
+
 use super::certificate::{Certificate, certify};
 pub use super::penalties::Penalties;
 use super::task::{ACTIVE, FocusReport, Orders, SweepReport};
 
 /// Whether a focus may work on all parts at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reach {
     /// One task takes the whole working set: best where every worker has all columns in memory.
     Pooled,
@@ -28,7 +30,7 @@ pub enum Reach {
 }
 
 /// What the guide is told once.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// The penalties, each warm-started from the one before.
     pub penalties: Penalties,
@@ -59,7 +61,7 @@ pub enum Verdict {
 }
 
 /// The solution at one penalty.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Step {
     /// The penalty.
     pub lambda: f64,
@@ -90,7 +92,7 @@ const PATIENCE: usize = 3;
 const STALLED: usize = 12;
 
 /// See the head of this file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Guide {
     plan: Plan,
     /// Which penalty, once they are known as numbers.
@@ -152,6 +154,11 @@ impl Guide {
             steps: Vec::new(),
             plan,
         }
+    }
+
+    /// Goes on as another guide of the same plan.
+    pub fn go_on_as(&mut self, other: Self) {
+        *self = Self { plan: self.plan.clone(), ..other };
     }
 
     /// What the next tasks are told.

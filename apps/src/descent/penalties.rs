@@ -1,7 +1,9 @@
 //! Which penalties to solve for, one after the other.
 
+use serde::{Deserialize, Serialize};
+
 /// The penalties to solve for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Penalties {
     /// These, one after the other.
     Given(Vec<f64>),

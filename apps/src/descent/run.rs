@@ -12,6 +12,7 @@ use super::guide::{Guide, Penalties, Plan, Step};
 use super::serial::Descent;
 use super::words::Layout;
 use crate::catalog::{News, Request, Watch};
+use crate::run::Origin;
 use crate::{Error, run};
 
 /// Columns whose correlation reaches this are not worked on at the same time under the dependency schedule.
@@ -35,6 +36,8 @@ pub(crate) struct Task<'a> {
     pub(crate) consistency: Consistency,
     /// How much two variables interfere, where the schedule is to mind it.
     pub(crate) interference: Option<Interference>,
+    /// What it goes on from.
+    pub(crate) origin: Origin,
 }
 
 /// The answer.
@@ -54,7 +57,7 @@ pub(crate) fn solve<D: Descent + Unpin + 'static>(
     task: Task<'_>,
     make: impl Fn() -> D + Send + Sync + 'static,
 ) -> Result<Solved, Error> {
-    let Task { name, request, watch, plan, consistency, interference } = task;
+    let Task { name, request, watch, plan, consistency, interference, origin } = task;
     let template = make();
     let n_columns: Vec<usize> = (0..template.n_parts()).map(|part| template.n_columns(part)).collect();
     let layout = Layout::new(n_columns.iter().copied());
@@ -74,7 +77,7 @@ pub(crate) fn solve<D: Descent + Unpin + 'static>(
     drop(template);
     let shared = Table::dense(SHARED, 1, start.len()).of::<f64>();
     let coefficients = Table::dense(COEFFICIENTS, n_columns.iter().sum(), 1).of::<f64>();
-    let job = run::job(name, request, consistency)
+    let job = run::job(name, request, consistency, origin)
         .table(shared.starting(move |_, row: &mut [f64]| row.copy_from_slice(&start)))
         .table(coefficients.leased_by_part(layout.starts()))
         .schedule(schedule);
@@ -82,13 +85,24 @@ pub(crate) fn solve<D: Descent + Unpin + 'static>(
     let flat = trained.model.dense::<f64>(COEFFICIENTS).into_raw_vec_and_offset().0;
     let mut flat = flat.into_iter();
     let coefficients = n_columns.iter().map(|n| flat.by_ref().take(*n).collect()).collect();
-    let solutions: Vec<Step> = solutions.into_iter().collect();
+    let solutions = in_order(solutions);
     let missed = shortfall(&solutions, (goal.0, max_sweeps));
     let converged = missed.is_none() && !trained.stopped;
     if let Some(sentence) = missed {
         (watch.tell)(News::Fact(sentence));
     }
     Ok(Solved { solutions, coefficients, converged, trained })
+}
+
+/// The solutions along the path. A run that goes on from a checkpoint tells again what was found until then; what had
+/// been told after that is void.
+fn in_order(told: impl IntoIterator<Item = Step>) -> Vec<Step> {
+    let mut solutions: Vec<Step> = Vec::new();
+    for solution in told {
+        solutions.retain(|earlier| earlier.sweeps < solution.sweeps);
+        solutions.push(solution);
+    }
+    solutions
 }
 
 /// What to say where the gap was not reached: how far it is, why, and what to do. `goal` is the gap to reach, relative
@@ -117,6 +131,13 @@ mod tests {
 
     fn step(gap: f64, converged: bool, sweeps: usize) -> Step {
         Step { objective: 2.0, gap, converged, sweeps, ..Step::default() }
+    }
+
+    #[test]
+    fn solutions_that_are_told_again_stand_once() {
+        let told = [3, 15, 30, 3, 15, 33, 40].map(|sweeps| step(1e-7, true, sweeps));
+        let sweeps: Vec<usize> = in_order(told).iter().map(|step| step.sweeps).collect();
+        assert_eq!(sweeps, [3, 15, 33, 40]);
     }
 
     #[test]

@@ -21,6 +21,14 @@ pub trait Descent {
         at: (&[f64], &mut Vec<f64>),
         orders: &Orders,
     ) -> FocusReport;
+    /// Before a focus on this part, or on several (`None`): the columns, (part, column), that the last one left in an
+    /// order that matters to the next. By itself a worker would take its own order, and a run that goes on from a
+    /// checkpoint another one.
+    fn recall(&mut self, _part: Option<usize>, _columns: Vec<(u32, u32)>) {}
+    /// The columns that a focus on this part, or on several, has left in such an order.
+    fn order(&self, _part: Option<usize>) -> &[(u32, u32)] {
+        &[]
+    }
 }
 
 /// What a fit arrived at.

@@ -1,7 +1,9 @@
 //! What a task is told and what it answers: the words between the guide and those who compute.
 
+use serde::{Deserialize, Serialize};
+
 /// What the next tasks are to do, the same for all of them.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Orders {
     /// The L1 penalty; 0 in the very first sweep of a run whose penalty is a share of the largest useful one.
     pub lambda: f64,
@@ -21,7 +23,7 @@ pub struct Orders {
 }
 
 /// A column worth working on.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Candidate {
     /// The column within its part.
     pub column: u32,
@@ -35,7 +37,7 @@ pub struct Candidate {
 pub const ACTIVE: f32 = f32::MAX;
 
 /// What a sweep over one part found.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepReport {
     /// The part.
     pub part: usize,
@@ -68,7 +70,7 @@ pub struct SweepReport {
 }
 
 /// What a focus did.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct FocusReport {
     /// Largest violation on arrival, as a share of `lambda`.
     pub arrival: f64,

@@ -1,5 +1,7 @@
 //! Orders and reports as numbers, since between actors a task carries numbers: each list is written and read here.
 
+use std::collections::BTreeMap;
+
 use slackline::{Findings, VariableId};
 
 use super::task::{Candidate, FocusReport, Orders, SweepReport};
@@ -38,10 +40,39 @@ impl Layout {
     }
 }
 
+/// Numbers of [`Orders`].
+const ORDERS: usize = 7;
+
 /// Orders as a task carries them.
 pub fn write_orders(orders: &Orders) -> Vec<f64> {
     let Orders { lambda, ridge, intercept, quota, tolerance, max_epochs, sigma } = *orders;
     vec![lambda, ridge, intercept, quota as f64, tolerance, max_epochs as f64, sigma]
+}
+
+/// Columns in an order that matters, by the part they were worked on, or `None` for several at once.
+pub type Arranged = BTreeMap<Option<usize>, Vec<VariableId>>;
+
+/// Adds to orders the columns that the last focuses left in an order that matters.
+pub fn write_arranged(arranged: &Arranged, orders: &mut Vec<f64>) {
+    for (part, columns) in arranged {
+        orders.extend([part.map_or(-1.0, |part| part as f64), columns.len() as f64]);
+        orders.extend(columns.iter().map(|variable| f64::from(variable.0)));
+    }
+}
+
+/// The columns that orders name in an order that matters, for one part or for several.
+pub fn read_arranged(mut numbers: &[f64], part: Option<usize>, layout: &Layout) -> Vec<(u32, u32)> {
+    let key = part.map_or(-1.0, |part| part as f64);
+    numbers = numbers.get(ORDERS..).unwrap_or_default();
+    while let [of, n, rest @ ..] = numbers {
+        let (columns, others) = rest.split_at((*n as usize).min(rest.len()));
+        if *of == key {
+            let column = |variable: &f64| layout.column(VariableId(*variable as u32));
+            return columns.iter().map(column).map(|(part, column)| (part as u32, column)).collect();
+        }
+        numbers = others;
+    }
+    Vec::new()
 }
 
 /// Orders as they were written.
@@ -49,8 +80,8 @@ pub fn write_orders(orders: &Orders) -> Vec<f64> {
 /// # Panics
 /// On a list that [`write_orders`] did not make.
 pub fn read_orders(numbers: &[f64]) -> Orders {
-    let [lambda, ridge, intercept, quota, tolerance, max_epochs, sigma] = *numbers else {
-        panic!("orders are seven numbers, not {}", numbers.len())
+    let [lambda, ridge, intercept, quota, tolerance, max_epochs, sigma, ..] = *numbers else {
+        panic!("orders are seven numbers and more, not {}", numbers.len())
     };
     Orders {
         lambda,

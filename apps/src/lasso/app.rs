@@ -17,6 +17,7 @@ use crate::descent::guide::{Plan, Reach};
 use crate::descent::interference::interference;
 use crate::descent::path;
 use crate::descent::run::{Solved, Task, solve};
+use crate::run::Origin;
 use crate::{Error, run, samples};
 
 /// `slackline train lasso`.
@@ -40,9 +41,13 @@ impl App for Lasso {
 
     fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error> {
         run::only_known(self.name(), request, OPTIONS)?;
+        let origin = Origin::find(request, watch)?;
+        let request = &origin.inherit(request, &["parts"]);
         let params = Params::parse(request)?;
         let consistency = run::consistency(request, Consistency::Bsp)?;
         let schedule = run::schedule(request, &SCHEDULES)?;
+        let settings = params.settings(request, schedule);
+        let origin = origin.settle((self.name(), consistency), request, settings)?;
         let begun = Instant::now();
         let Samples { features, labels, facts } = samples::read(request, watch)?;
         let n_columns = features.cols();
@@ -62,6 +67,7 @@ impl App for Lasso {
             consistency,
             interference: (schedule == "dependency")
                 .then(|| interference(&problem, problem.n_parts(), Problem::columns, params.intercept)),
+            origin,
         };
         let workers_problem = Arc::clone(&problem);
         let solved = solve(task, move || Worker::new(Arc::clone(&workers_problem)))?;

@@ -5,7 +5,7 @@ use crate::catalog::{OptionSpec, Request};
 use crate::descent::guide::Penalties;
 use crate::options::Options;
 use crate::run::refuse;
-use crate::samples::{INDEX_BASE, LABELS};
+use crate::samples::{self, INDEX_BASE, LABELS};
 
 /// What `slackline train lasso` can be told.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -120,6 +120,27 @@ impl Params {
             max_sweeps: options.count("max-sweeps")?.unwrap_or(1000),
             parts: options.count("parts")?.unwrap_or(request.workers),
         })
+    }
+
+    /// What must be the same for a run to go on from a checkpoint.
+    pub(super) fn settings(&self, request: &Request, schedule: &str) -> Vec<(&'static str, String)> {
+        let penalty = match self.penalty {
+            Penalty::Value(lambda) => ("lambda", lambda.to_string()),
+            Penalty::Share(share) => ("lambda-ratio", share.to_string()),
+        };
+        let path = self.path.map(|n| ("path", n.to_string()));
+        let mut settings = vec![
+            penalty,
+            ("tol", self.tolerance.to_string()),
+            ("intercept", self.intercept.to_string()),
+            ("standardize", self.standardize.to_string()),
+            ("max-sweeps", self.max_sweeps.to_string()),
+            ("parts", self.parts.to_string()),
+            ("schedule", schedule.to_owned()),
+        ];
+        settings.extend(path);
+        settings.extend(samples::settings(request));
+        settings
     }
 
     /// The penalties to solve for, largest first.

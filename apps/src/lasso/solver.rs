@@ -171,13 +171,21 @@ impl Descent for Worker {
     ) -> FocusReport {
         self.focuser.focus(&self.problem, pieces, at, orders)
     }
+
+    fn recall(&mut self, part: Option<usize>, columns: Vec<(u32, u32)>) {
+        self.focuser.grams.entry(part).or_default().recall(columns);
+    }
+
+    fn order(&self, part: Option<usize>) -> &[(u32, u32)] {
+        self.focuser.grams.get(&part).map_or(&[], Gram::known)
+    }
 }
 
 /// Solves working sets; keeps Gram matrices from one focus to the next. One per worker.
 #[derive(Debug, Default)]
 pub struct Focuser {
-    /// One for each part worked on alone, and one for several parts together, by the parts' numbers.
-    grams: BTreeMap<Vec<usize>, Gram>,
+    /// One for each part worked on alone, and one for several parts together.
+    grams: BTreeMap<Option<usize>, Gram>,
 }
 
 impl Focuser {
@@ -190,8 +198,8 @@ impl Focuser {
         (residual, delta): (&[f64], &mut Vec<f64>),
         orders: &Orders,
     ) -> FocusReport {
-        let parts: Vec<usize> = if let [alone] = &*pieces { vec![alone.part] } else { Vec::new() };
-        let gram = self.grams.entry(parts).or_default();
+        let part = if let [alone] = &*pieces { Some(alone.part) } else { None };
+        let gram = self.grams.entry(part).or_default();
         let roster = Roster::new(pieces, |names| gram.order(names));
         let geometry = Geometry {
             columns: roster.each(|part, j| problem.columns(part).column(j)),

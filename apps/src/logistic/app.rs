@@ -11,6 +11,7 @@ use super::params::{OPTIONS, Params};
 use super::{binary, multiclass};
 use crate::catalog::{App, Array, OptionSpec, Request, Trained, Watch};
 use crate::data::{Samples, npy};
+use crate::run::Origin;
 use crate::{Error, run, samples};
 
 /// `slackline train logistic`.
@@ -34,6 +35,8 @@ pub(super) struct Problem<'a> {
     pub(super) params: &'a Params,
     pub(super) samples: Samples,
     pub(super) classes: &'a Classes,
+    /// Where it begins; what must be the same is still to be said.
+    pub(super) origin: Origin,
 }
 
 impl App for Logistic {
@@ -51,6 +54,8 @@ impl App for Logistic {
 
     fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error> {
         run::only_known(self.name(), request, OPTIONS)?;
+        let origin = Origin::find(request, watch)?;
+        let request = &origin.inherit(request, &["parts"]);
         let params = Params::parse(request)?;
         run::consistency(request, slackline::Consistency::Bsp)?; // refused before the data is read
         run::schedule(request, &[binary::SCHEDULES, multiclass::SCHEDULES].concat())?;
@@ -61,7 +66,7 @@ impl App for Logistic {
         let held_out = request.test.as_ref();
         let held_out =
             held_out.map(|path| samples::read_held_out(path, base, n_columns, &watch.tell)).transpose()?;
-        let problem = Problem { request, watch, params: &params, samples, classes: &classes };
+        let problem = Problem { request, watch, params: &params, samples, classes: &classes, origin };
         let prepared = begun.elapsed().as_secs_f64();
         let (fitted, more) =
             if classes.n() == 2 { binary::train(problem) } else { multiclass::train(problem) }?;

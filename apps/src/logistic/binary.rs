@@ -22,7 +22,7 @@ pub(super) const SCHEDULES: &[&str] = &["priority", "dependency"];
 /// Trains; also returns the seconds that preparing the data took.
 pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
     let begun = Instant::now();
-    let Problem { request, watch, params, samples, classes } = problem;
+    let Problem { request, watch, params, samples, classes, origin } = problem;
     if params.l1 == 0.0 && params.l2 == 0.0 {
         return Err(refuse(
             "l1",
@@ -32,9 +32,17 @@ pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
     }
     let consistency = run::consistency(request, Consistency::Bsp)?;
     let schedule = run::schedule(request, SCHEDULES)?;
+    let parts = params.parts.unwrap_or(request.workers);
+    let mut settings = params.settings(request, schedule);
+    settings.extend([
+        ("tol", params.tolerance.to_string()),
+        ("max-sweeps", params.max_sweeps.to_string()),
+        ("parts", parts.to_string()),
+    ]);
+    let origin = origin.settle(("logistic", consistency), request, settings)?;
     let Samples { features, labels, .. } = samples;
     let n_columns = features.cols();
-    let columns = split(features, params.parts.unwrap_or(request.workers));
+    let columns = split(features, parts);
     let problem = solver::Problem::new(columns, classes.signs(&labels), params.intercept)?;
     let plan = Plan {
         penalties: Penalties::Given(vec![params.l1]),
@@ -46,7 +54,7 @@ pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
     let interference = (schedule == "dependency")
         .then(|| interference(&problem, problem.n_parts(), solver::Problem::columns, params.intercept));
     let prepared = begun.elapsed().as_secs_f64();
-    let task = Task { name: "logistic", request, watch, plan, consistency, interference };
+    let task = Task { name: "logistic", request, watch, plan, consistency, interference, origin };
     let workers_problem = Arc::clone(&problem);
     let solved = solve(task, move || Worker::new(Arc::clone(&workers_problem)))?;
 

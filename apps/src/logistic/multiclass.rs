@@ -27,10 +27,17 @@ struct Setup {
 /// Trains; also returns the seconds that preparing the data took.
 pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
     let begun = Instant::now();
-    let Problem { request, watch, params, samples, classes } = problem;
+    let Problem { request, watch, params, samples, classes, origin } = problem;
     let consistency = run::consistency(request, Consistency::Ssp(2))?;
     let schedule = run::schedule(request, SCHEDULES)?;
     let n_samples = samples.labels.len();
+    let mut settings = params.settings(request, schedule);
+    settings.extend([
+        ("epochs", params.epochs.to_string()),
+        ("batch", params.batch_size(n_samples).to_string()),
+        ("rate", params.rate.map_or_else(|| "its default".to_owned(), |rate| rate.to_string())),
+    ]);
+    let origin = origin.settle(("logistic", consistency), request, settings)?;
     let labels: Vec<u32> =
         samples.labels.iter().map(|y| classes.class(*y).expect("its own labels")).collect();
     let scaling = Scaling::of(&samples.features, params.intercept);
@@ -56,7 +63,7 @@ pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
         move |cost: f64, sums: &[f64]| (cost, vec![("accuracy".to_owned(), sums[0] / n_samples as f64)]);
     let readers = Arc::clone(&setup);
     let table = Table::dense(WEIGHTS, n_rows, softmax.width());
-    let job = run::job("logistic", request, consistency)
+    let job = run::job("logistic", request, consistency, origin)
         .table(table.reading(move |part| readers.batches[part.index()].features.clone()))
         .schedule(Evaluated::new(inner, n_parts, 1, Box::new(measure)));
     let apps = Arc::clone(&setup);

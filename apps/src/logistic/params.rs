@@ -6,7 +6,7 @@ use crate::Error;
 use crate::catalog::{OptionSpec, Request};
 use crate::options::Options;
 use crate::run::refuse;
-use crate::samples::{INDEX_BASE, LABELS};
+use crate::samples::{self, INDEX_BASE, LABELS};
 
 /// What `slackline train logistic` can be told.
 pub const OPTIONS: &[OptionSpec] = &[
@@ -125,6 +125,18 @@ impl Params {
             (None, Some(parts)) => n.div_ceil(parts).max(1),
             (None, None) => BATCH,
         }
+    }
+
+    /// What must be the same for a run to go on from a checkpoint, whatever the number of classes.
+    pub(super) fn settings(&self, request: &Request, schedule: &str) -> Vec<(&'static str, String)> {
+        let mut settings = vec![
+            ("l1", self.l1.to_string()),
+            ("l2", self.l2.to_string()),
+            ("intercept", self.intercept.to_string()),
+            ("schedule", schedule.to_owned()),
+        ];
+        settings.extend(samples::settings(request));
+        settings
     }
 
     /// The options that matter for so many classes, for `summary.json`.

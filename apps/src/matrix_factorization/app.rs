@@ -8,11 +8,12 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use slackline::prelude::*;
 
+use super::Model;
 use super::actor::{Factorizer, Setup};
 use super::params::{OPTIONS, Params};
-use super::{Model, StepRule};
 use crate::catalog::{App, Array, OptionSpec, Request, Trained, Watch};
 use crate::data::{Ids, read_ratings, read_ratings_with, text};
+use crate::run::Origin;
 use crate::{Error, run};
 
 /// `slackline train mf`.
@@ -33,9 +34,12 @@ impl App for MatrixFactorization {
 
     fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error> {
         run::only_known(self.name(), request, OPTIONS)?;
+        let origin = Origin::find(request, watch)?;
+        let request = &origin.inherit(request, &["parts", "blocks"]);
         let params = Params::parse(&request.options, request.workers)?;
         let consistency = run::consistency(request, Consistency::Ssp(3))?;
         let schedule = run::schedule(request, &["rotation"])?;
+        let origin = origin.settle((self.name(), consistency), request, params.settings())?;
         let begun = Instant::now();
         let ratings = read_ratings(&request.data, &watch.tell)?;
         let held_out = request.test.as_ref();
@@ -46,7 +50,8 @@ impl App for MatrixFactorization {
         let counts = (ratings.values.len(), held_out.map_or(0, |held_out| held_out.values.len()));
         let load_seconds = begun.elapsed().as_secs_f64();
 
-        let job = job(&setup, counts, consistency, request);
+        let job = run::job(self.name(), request, consistency, origin);
+        let job = filled(job, &setup, counts, request.seed);
         let workers_setup = Arc::clone(&setup);
         let trained = run::run(job, watch, move |_| Factorizer(Arc::clone(&workers_setup)))?;
         let model = setup.model(&trained.model);
@@ -90,11 +95,11 @@ impl App for MatrixFactorization {
     }
 }
 
-/// The run's tables and schedule; `counts` are the training and the held-out ratings.
-fn job(setup: &Arc<Setup>, counts: (usize, usize), consistency: Consistency, request: &Request) -> Job {
+/// The job with its tables and schedule; `counts` are the training and the held-out ratings.
+fn filled(job: Job, setup: &Arc<Setup>, counts: (usize, usize), seed: u64) -> Job {
     let (n_parts, n_blocks) = setup.shape();
     let params = setup.solver.params();
-    let rotation = Rotation::new(n_parts, n_blocks, params.epochs as u64, request.seed);
+    let rotation = Rotation::new(n_parts, n_blocks, params.epochs as u64, seed);
     let measure = move |objective: f64, sums: &[f64]| {
         let rmse = |squares: f64, n: usize| (squares / n as f64).sqrt();
         let mut metrics = vec![("train_rmse".to_owned(), rmse(sums[0], counts.0))];
@@ -104,7 +109,7 @@ fn job(setup: &Arc<Setup>, counts: (usize, usize), consistency: Consistency, req
         (objective, metrics)
     };
     let [users, items] = setup.tables();
-    run::job("mf", request, consistency).table(users).table(items).schedule(Evaluated::new(
+    job.table(users).table(items).schedule(Evaluated::new(
         rotation,
         n_parts,
         params.evaluate_every as u64,
@@ -129,17 +134,13 @@ fn arrays(model: Model) -> Vec<(String, Array)> {
 }
 
 fn config(params: &Params, l2: f64, mut config: Map<String, Value>) -> Map<String, Value> {
-    let step = match params.step {
-        StepRule::Adaptive => "adaptive",
-        StepRule::Decay => "decay",
-    };
     let entries: [(&str, Value); 9] = [
         ("rank", params.rank.into()),
         ("epochs", params.epochs.into()),
         ("l2", l2.into()),
         ("l2-bias", params.l2_bias.into()),
         ("prior", params.prior.into()),
-        ("step", step.into()),
+        ("step", params.step.name().into()),
         ("rate", params.rate.into()),
         ("parts", params.parts.into()),
         ("blocks", params.blocks.into()),

@@ -74,6 +74,16 @@ pub enum StepRule {
     Decay,
 }
 
+impl StepRule {
+    /// As the option has it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Adaptive => "adaptive",
+            Self::Decay => "decay",
+        }
+    }
+}
+
 /// Checked options.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Params {
@@ -135,6 +145,24 @@ impl Params {
             evaluate_every: given
                 .number("evaluate-every", 1, "a whole number, 1 or more", |every| *every >= 1)?,
         })
+    }
+}
+
+impl Params {
+    /// What must be the same for a run to go on from a checkpoint.
+    pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("rank", self.rank.to_string()),
+            ("epochs", self.epochs.to_string()),
+            ("l2", self.l2.map_or_else(|| "its default".to_owned(), |l2| l2.to_string())),
+            ("l2-bias", self.l2_bias.to_string()),
+            ("prior", self.prior.to_string()),
+            ("step", self.step.name().to_owned()),
+            ("rate", self.rate.to_string()),
+            ("evaluate-every", self.evaluate_every.to_string()),
+            ("parts", self.parts.to_string()),
+            ("blocks", self.blocks.to_string()),
+        ]
     }
 }
 

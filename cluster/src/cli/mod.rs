@@ -1,6 +1,7 @@
 //! The commands. Each is a file: its options, its help with an example, and what it does.
 
 mod apps;
+pub(crate) mod checkpoint;
 mod evaluate;
 mod job;
 mod launch;
@@ -33,8 +34,9 @@ const EXAMPLES: &str = "Examples:
   slackline evaluate runs/1 --data test.svm             score the model
   slackline launch config/two-nodes.yaml                a cluster: every node from one file
 
-Exit codes: 0 done, 1 error, 2 wrong usage or settings, 3 bad data, 4 diverged, 130 stopped by Ctrl-C (143 by a
-termination request) with what was learned until then written, 75 stopped so that it can be resumed.
+Exit codes: 0 done, 1 error, 2 wrong usage or settings, 3 bad data, 4 diverged, 75 stopped with a
+checkpoint to go on from (--resume), 130 stopped by Ctrl-C without one (143 by a termination request), with what was
+learned until then written.
 Logs go to stderr; SLACKLINE_LOG=info (or debug, or slackline=debug) says more.";
 
 /// Runs the command line `args` (the program's name first) over `apps`.

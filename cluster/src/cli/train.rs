@@ -8,10 +8,10 @@ use slackline_apps::StopSwitch;
 use slackline_apps::catalog::{App, OptionSpec};
 
 use super::job::Job;
-use super::{find, help, start_log, takes_no_value};
+use super::{checkpoint, find, help, start_log, takes_no_value};
 use crate::Error;
 use crate::console::{self, Screen};
-use crate::run_directory::RunDirectory;
+use crate::run_directory::{RunDirectory, was_stopped};
 use crate::settings::{Layer, Settings, available_workers};
 use crate::signals::Signals;
 use crate::training::Training;
@@ -27,7 +27,10 @@ Settings come from four places, later ones win: defaults, a job file (`slackline
 (SLACKLINE__WORKERS=4), flags. The keys of a job file are `app` and the long options without dashes, all at the top
 level; paths in it are relative to the working directory, as on the command line.
 
-Ctrl-C stops the run at its next clock and keeps what it has; a second one ends it at once.";
+Ctrl-C stops the run at its next clock and keeps what it has; a second one ends it at once.
+
+With --checkpoint a run that was stopped or killed goes on with the same command and --resume, with any number of
+workers; one that was stopped by Ctrl-C or a termination request leaves a checkpoint and exits with 75.";
 
 /// `train`, with a command for every app.
 pub(super) fn command(apps: &[&dyn App]) -> Command {
@@ -78,7 +81,7 @@ fn switch(arg: Arg) -> Arg {
 
 /// Whether the option that every app has under this name is a switch.
 pub(super) fn is_switch(name: &str) -> bool {
-    matches!(name, "quiet" | "json")
+    matches!(name, "quiet" | "json" | "resume")
 }
 
 fn common_options() -> Vec<Arg> {
@@ -96,7 +99,7 @@ fn common_options() -> Vec<Arg> {
             "DIR",
             "Where the model, its metrics and a summary go [default: only print the result]",
         ),
-        Arg::new("force").long("force").action(ArgAction::SetTrue).help("Replace the run that --out holds"),
+        Arg::new("force").long("force").action(ArgAction::SetTrue).help("Replace the run that --out holds, and the checkpoints that --checkpoint holds"),
         option("workers", "N", &workers),
         option("seed", "S", "Every random number of the run comes from it, 0 or more [default: 0]"),
         option("consistency", "C", "How old a read may be: bsp, ssp:3, essp:3, async [default: the app's]"),
@@ -105,6 +108,14 @@ fn common_options() -> Vec<Arg> {
             "NAME",
             "Which part is next: fixed, shuffled, priority, dependency, rotation [default: the app's]",
         ),
+        option("checkpoint", "DIR", "Write checkpoints there, to go on from with --resume; the newest two are kept"),
+        option(
+            "checkpoint-every",
+            "TIME",
+            "How often a checkpoint is written, such as 500ms, 30s, 5m [default: 60s]",
+        ),
+        switch(Arg::new("resume").long("resume"))
+            .help("Go on from the newest whole checkpoint of --checkpoint; start from the beginning if there is none"),
         switch(Arg::new("quiet").long("quiet"))
             .help("Show nothing but errors (and with --json the last line)"),
         switch(Arg::new("json").long("json"))
@@ -127,16 +138,18 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
     start_log(matches, &screen)?;
     check_readable(&settings.request.data)?;
     settings.request.test.as_deref().map_or(Ok(()), check_readable)?;
+    let force = matches.get_flag("force");
+    checkpoint::prepare(settings.request.checkpoint.as_ref(), force)?;
+    let resume = settings.request.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.resume);
     let directory = match &settings.out {
-        Some(path) => Some(RunDirectory::claim(path, matches.get_flag("force"))?),
+        Some(path) => Some(RunDirectory::claim(path, force || (resume && was_stopped(path)))?),
         None => None,
     };
     let stop = StopSwitch::default();
     let signals =
         Signals::watch(stop.clone(), directory.is_some(), (!settings.quiet).then(|| screen.clone()))?;
     let training = Training { app, settings, directory, screen, started };
-    let stopped = training.go(&training.listeners(), stop)?;
-    Ok(if stopped { signals.exit_code(false) } else { 0 })
+    training.go(&training.listeners(), stop, &signals)
 }
 
 /// A data file that is not there is refused before anything else happens.

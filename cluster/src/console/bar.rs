@@ -3,7 +3,7 @@
 use slackline_apps::catalog::News;
 
 use super::Screen;
-use super::lines::{percent, state, time_left};
+use super::lines::{percent, resumed, state, time_left};
 
 /// A bar: share done, clock, objective, staleness, time left.
 pub(crate) struct Bar(Screen);
@@ -18,6 +18,8 @@ impl Bar {
     pub(crate) fn tell(&self, news: &News) {
         match news {
             News::Fact(fact) => self.0.say(fact),
+            News::Warning(warning) => self.0.say(&format!("warning: {warning}")),
+            News::Resumed { path, seconds, .. } => self.0.say(&resumed(path, *seconds)),
             News::Loading { read, of } => {
                 let share = *read as f64 / (*of).max(1) as f64;
                 self.0.advance(Some(share), format!("reading: {}", percent(*read, *of)));

@@ -22,6 +22,17 @@ impl JsonLines {
     pub(crate) fn tell(&mut self, news: &News, now: Instant) -> Option<String> {
         let object = match news {
             News::Fact(fact) => json!({"event": "fact", "fact": fact}),
+            News::Warning(warning) => json!({"event": "warning", "warning": warning}),
+            News::Resumed { path, seconds, .. } => {
+                json!({"event": "resumed", "checkpoint": path, "seconds": seconds})
+            }
+            News::Checkpoint { path, bytes, paused, written } => json!({
+                "event": "checkpoint",
+                "checkpoint": path,
+                "bytes": bytes,
+                "seconds_paused": paused,
+                "seconds_written": written,
+            }),
             News::Loading { read, of } => {
                 if read < of && self.reading.is_some_and(|last| now.duration_since(last) < BETWEEN) {
                     return None;

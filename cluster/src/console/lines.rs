@@ -1,5 +1,6 @@
 //! Progress as lines of text: what a log file and a bar have in common.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use slackline_apps::catalog::{News, Progress};
@@ -23,6 +24,8 @@ impl Lines {
     pub(crate) fn tell(&mut self, news: &News, now: Instant) -> Option<String> {
         let line = match news {
             News::Fact(fact) => return Some(fact.clone()),
+            News::Warning(warning) => return Some(format!("warning: {warning}")),
+            News::Resumed { path, seconds, .. } => return Some(resumed(path, *seconds)),
             News::Loading { read, of } if read < of => format!("reading: {}", percent(*read, *of)),
             News::Progress(progress) => describe(progress),
             _ => return None,
@@ -40,6 +43,11 @@ impl Lines {
     pub(crate) fn finish(&mut self) -> Option<String> {
         self.held.take()
     }
+}
+
+/// `going on from checkpoint-00000012.slk, after 12 s of training`.
+pub(crate) fn resumed(checkpoint: &Path, seconds: f64) -> String {
+    format!("going on from {}, after {} of training", checkpoint.display(), duration(seconds))
 }
 
 /// `42 %`.

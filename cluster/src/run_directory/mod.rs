@@ -16,7 +16,7 @@ use serde_json::Value;
 use slackline_apps::catalog::Trained;
 
 pub(crate) use metrics::{MetricsLog, progress_json};
-pub(crate) use summary::{Seconds, app_of, summary};
+pub(crate) use summary::{Seconds, app_of, summary, was_stopped};
 
 use crate::Error;
 

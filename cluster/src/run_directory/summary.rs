@@ -55,6 +55,12 @@ fn config(request: &Request, trained: &Trained) -> Map<String, Value> {
     config
 }
 
+/// Whether the run in `directory` was stopped before it was done, so that it may be replaced by the run that goes on.
+pub(crate) fn was_stopped(directory: &Path) -> bool {
+    let text = fs::read_to_string(directory.join(SUMMARY)).unwrap_or_default();
+    serde_json::from_str::<Value>(&text).is_ok_and(|summary| summary["stopped"] == true)
+}
+
 /// The name of the app whose run is in `directory`.
 ///
 /// # Errors

@@ -9,17 +9,33 @@ mod layer;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use config::{Config, Map, Value};
-use slackline_apps::catalog::{App, Request};
+use slackline_apps::catalog::{App, Checkpointing, Request};
 
 pub(crate) use layer::{Layer, key_of_app};
 
 use crate::Error;
 
 /// The keys that every app has, in a job file, in the environment (in capitals) and as flags.
-pub(crate) const COMMON: [&str; 9] =
-    ["data", "test", "out", "workers", "seed", "consistency", "schedule", "quiet", "json"];
+pub(crate) const COMMON: [&str; 12] = [
+    "data",
+    "test",
+    "out",
+    "workers",
+    "seed",
+    "consistency",
+    "schedule",
+    "checkpoint",
+    "checkpoint-every",
+    "resume",
+    "quiet",
+    "json",
+];
+
+/// The time between two checkpoints unless told otherwise.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
 
 /// More workers than this on one machine are a typo.
 const MOST_WORKERS: u64 = 1024;
@@ -76,6 +92,24 @@ impl Values {
         given.map(|value| check(&value)).transpose()
     }
 
+    /// Where checkpoints go; the keys that say more about them need the one that says where.
+    fn checkpoint(&mut self) -> Result<Option<Checkpointing>, Error> {
+        let more = ["checkpoint-every", "resume"].map(|key| self.0.get(key).cloned());
+        let every = self.optional("checkpoint-every", check::duration)?.unwrap_or(CHECKPOINT_EVERY);
+        let resume = self.optional("resume", check::flag)?.unwrap_or(false);
+        let Some(directory) = self.optional("checkpoint", check::path)? else {
+            let [given_every, given_resume] =
+                more.map(|value| value.filter(|value| !check::is_absent(value)));
+            let more = given_resume.filter(|_| resume).or(given_every);
+            return more.map_or(Ok(None), |more| {
+                let origin = more.origin().unwrap_or("a setting").to_owned();
+                let problem = "needs the directory of the checkpoints: give --checkpoint DIR";
+                Err(Error::Usage(format!("{origin} {problem}")))
+            });
+        };
+        Ok(Some(Checkpointing { directory, every, resume }))
+    }
+
     fn request(&mut self, app: &dyn App) -> Result<Request, Error> {
         let Some(data) = self.optional("data", check::path)? else {
             let problem = format!("{} needs training data: give --data FILE", app.name());
@@ -98,6 +132,7 @@ impl Values {
             options,
             encoded: false,
             seat: None,
+            checkpoint: self.checkpoint()?,
         })
     }
 }

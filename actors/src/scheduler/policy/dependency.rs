@@ -6,7 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Mark, Next, Schedule};
+use crate::checkpoint::{Bytes, pack, unpack};
 use crate::id::{PartId, VariableId, WorkerId};
 use crate::message::{Findings, Task};
 
@@ -36,11 +39,19 @@ pub struct Dependency<S, I> {
     open: BTreeMap<PartId, Open>,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
 struct Open {
     task: Task,
     /// Variables that wait for others to finish.
     deferred: Vec<VariableId>,
     found: Findings,
+}
+
+/// What a checkpoint keeps of it.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    inner: Bytes,
+    open: BTreeMap<PartId, Open>,
 }
 
 impl<S: Schedule, I: Interference> Dependency<S, I> {
@@ -133,5 +144,16 @@ impl<S: Schedule, I: Interference> Schedule for Dependency<S, I> {
 
     fn wind_down(&mut self) -> bool {
         self.inner.wind_down()
+    }
+    fn save(&self) -> Result<Vec<u8>, String> {
+        pack("dependency", 1, &Saved { inner: Bytes(self.inner.save()?), open: self.open.clone() })
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        let Saved { inner, open } = unpack("dependency", 1, state)?;
+        self.inner.restore(&inner.0)?;
+        self.open = open;
+        self.in_flight.clear();
+        Ok(())
     }
 }

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 use super::{Mark, Next, Schedule};
+use crate::checkpoint::{pack, unpack};
 use crate::id::{PartId, WorkerId};
 use crate::message::{Findings, Task};
 
@@ -44,6 +46,16 @@ struct Passes {
     left: VecDeque<Task>,
     in_flight: BTreeSet<PartId>,
     /// Cost and finished parts of passes that are not complete.
+    open: BTreeMap<u64, (f64, usize)>,
+}
+
+/// What a checkpoint keeps of passes.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    n_parts: usize,
+    shuffle: Option<Xoshiro256PlusPlus>,
+    begun: u64,
+    left: VecDeque<Task>,
     open: BTreeMap<u64, (f64, usize)>,
 }
 
@@ -97,6 +109,23 @@ impl Passes {
         self.left.push_front(task);
     }
 
+    fn save(&self, name: &str) -> Result<Vec<u8>, String> {
+        let Self { n_parts, shuffle, begun, left, open, .. } = self;
+        let (shuffle, left, open) = (shuffle.clone(), left.clone(), open.clone());
+        pack(name, 1, &Saved { n_parts: *n_parts, shuffle, begun: *begun, left, open })
+    }
+
+    fn restore(&mut self, name: &str, state: &[u8]) -> Result<(), String> {
+        let saved: Saved = unpack(name, 1, state)?;
+        let fits = saved.left.iter().all(|task| task.part.index() < self.n_parts && task.orders.len() == 1);
+        if saved.n_parts != self.n_parts || !fits {
+            return Err(format!("the state of {name} is of {} parts, not {}", saved.n_parts, self.n_parts));
+        }
+        let Saved { shuffle, begun, left, open, .. } = saved;
+        *self = Self { shuffle, begun, left, open, ..Self::new(self.n_parts, self.passes, None) };
+        Ok(())
+    }
+
     fn wind_down(&mut self) -> bool {
         let leaves_out = !self.left.is_empty() || self.begun < self.passes;
         self.left.clear();
@@ -106,7 +135,7 @@ impl Passes {
 }
 
 macro_rules! pass_schedule {
-    ($name:ident) => {
+    ($name:ident, $called:literal) => {
         impl Schedule for $name {
             fn next(&mut self, _: WorkerId) -> Next {
                 self.0.next()
@@ -123,8 +152,14 @@ macro_rules! pass_schedule {
             fn pass_of(&self, task: &Task) -> Option<u64> {
                 Some(task.orders[0] as u64)
             }
+            fn save(&self) -> Result<Vec<u8>, String> {
+                self.0.save($called)
+            }
+            fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+                self.0.restore($called, state)
+            }
         }
     };
 }
-pass_schedule!(Fixed);
-pass_schedule!(Shuffled);
+pass_schedule!(Fixed, "fixed");
+pass_schedule!(Shuffled, "shuffled");

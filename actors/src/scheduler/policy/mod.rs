@@ -15,6 +15,8 @@ pub use passes::{Evaluated, Measure};
 pub use priority::{Guide, Priority, Verdict};
 pub use rotation::Rotation;
 
+use serde::{Deserialize, Serialize};
+
 use crate::id::WorkerId;
 use crate::message::{Findings, Task};
 
@@ -32,7 +34,7 @@ pub enum Next {
 }
 
 /// A finished pass or evaluation: a line of the run's history.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// Passes over the data so far.
     pub epoch: f64,
@@ -74,7 +76,28 @@ pub trait Schedule: Send {
     fn pass_of(&self, _task: &Task) -> Option<u64> {
         None
     }
+
+    /// Its state, for a checkpoint ([`pack`](crate::checkpoint::pack) makes bytes of a plain struct); asked for only
+    /// when nothing is in flight.
+    ///
+    /// # Errors
+    /// A sentence where it cannot be saved, as none can that does not say how.
+    fn save(&self) -> Result<Vec<u8>, String> {
+        Err(CANNOT.to_owned())
+    }
+
+    /// Goes on from a state that [`Schedule::save`] gave; asked of a schedule made like the one that was saved, before
+    /// anything else.
+    ///
+    /// # Errors
+    /// A sentence where the state is not one of such a schedule.
+    fn restore(&mut self, _state: &[u8]) -> Result<(), String> {
+        Err(CANNOT.to_owned())
+    }
 }
+
+/// What a schedule says that does not know how to save itself.
+const CANNOT: &str = "this schedule cannot be checkpointed: it does not say how to save its state";
 
 impl<S: Schedule + ?Sized> Schedule for Box<S> {
     fn next(&mut self, worker: WorkerId) -> Next {
@@ -95,6 +118,14 @@ impl<S: Schedule + ?Sized> Schedule for Box<S> {
 
     fn pass_of(&self, task: &Task) -> Option<u64> {
         (**self).pass_of(task)
+    }
+
+    fn save(&self) -> Result<Vec<u8>, String> {
+        (**self).save()
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        (**self).restore(state)
     }
 }
 

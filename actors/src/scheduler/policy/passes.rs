@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Mark, Next, Schedule};
+use crate::checkpoint::{Bytes, pack, unpack};
 use crate::id::{PartId, WorkerId};
 use crate::message::{Findings, Phase, Task};
 
@@ -30,10 +33,26 @@ pub struct Evaluated<S> {
     changed: bool,
 }
 
+#[derive(Clone, Serialize, Deserialize)]
 enum Stage {
     Training,
     Draining,
     Evaluating { left: VecDeque<PartId>, missing: BTreeSet<PartId>, cost: f64, sums: Vec<f64> },
+}
+
+/// What a checkpoint keeps of it. An evaluation that was under way goes on with the parts that are missing: what it
+/// measures does not change meanwhile.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    inner: Bytes,
+    n_parts: usize,
+    stage: Stage,
+    /// What a schedule around this one has in its hands.
+    in_flight: usize,
+    due: Option<Mark>,
+    passes: u64,
+    until: u64,
+    changed: bool,
 }
 
 impl<S: Schedule> Evaluated<S> {
@@ -145,5 +164,30 @@ impl<S: Schedule> Schedule for Evaluated<S> {
 
     fn wind_down(&mut self) -> bool {
         self.inner.wind_down()
+    }
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let saved = Saved {
+            inner: Bytes(self.inner.save()?),
+            n_parts: self.n_parts,
+            stage: self.stage.clone(),
+            in_flight: self.in_flight,
+            due: self.due.clone(),
+            passes: self.passes,
+            until: self.until,
+            changed: self.changed,
+        };
+        pack("evaluated", 1, &saved)
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        let saved: Saved = unpack("evaluated", 1, state)?;
+        let Saved { inner, n_parts, stage, in_flight, due, passes, until, changed } = saved;
+        if n_parts != self.n_parts {
+            return Err(format!("the state of evaluated is of {n_parts} parts, not {}", self.n_parts));
+        }
+        self.inner.restore(&inner.0)?;
+        (self.stage, self.due, self.passes) = (stage, due, passes);
+        (self.until, self.changed, self.in_flight) = (until, changed, in_flight);
+        Ok(())
     }
 }

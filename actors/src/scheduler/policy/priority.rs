@@ -7,7 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-use super::{Mark, Next, Schedule};
+use serde::{Deserialize, Serialize};
+
+use super::{CANNOT, Mark, Next, Schedule};
+use crate::checkpoint::{Bytes, pack, unpack};
 use crate::id::{PartId, VariableId, WorkerId};
 use crate::message::{Findings, Task};
 use crate::scheduler::PriorityQueue;
@@ -53,6 +56,20 @@ pub trait Guide: Send {
     fn mark(&mut self) -> Option<Mark>;
     /// The run ends early: the next sweep is the last.
     fn wind_down(&mut self);
+    /// Its state, for a checkpoint: as [`Schedule::save`].
+    ///
+    /// # Errors
+    /// A sentence where it cannot be saved, as none can that does not say how.
+    fn save(&self) -> Result<Vec<u8>, String> {
+        Err(CANNOT.to_owned())
+    }
+    /// Goes on from a state that [`Guide::save`] gave: as [`Schedule::restore`].
+    ///
+    /// # Errors
+    /// A sentence where the state is not one of such a guide.
+    fn restore(&mut self, _state: &[u8]) -> Result<(), String> {
+        Err(CANNOT.to_owned())
+    }
 }
 
 /// Sweeps and rounds, as its [`Guide`] says.
@@ -66,6 +83,23 @@ pub struct Priority<G> {
     left: VecDeque<Task>,
     in_flight: BTreeSet<PartId>,
     ended: Option<Next>,
+}
+
+/// What a checkpoint keeps of it.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    guide: Bytes,
+    n_parts: usize,
+    queue: Vec<(VariableId, f32)>,
+    home: BTreeMap<VariableId, PartId>,
+    groups: Vec<Task>,
+    sweeping: bool,
+    left: VecDeque<Task>,
+    /// What a schedule around this one has in its hands.
+    in_flight: BTreeSet<PartId>,
+    /// Whether it is over, and if it failed, why.
+    ended: bool,
+    failed: Option<String>,
 }
 
 impl<G: Guide> Priority<G> {
@@ -190,5 +224,39 @@ impl<G: Guide> Schedule for Priority<G> {
     fn wind_down(&mut self) -> bool {
         self.guide.wind_down();
         self.ended.is_none()
+    }
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let saved = Saved {
+            guide: Bytes(self.guide.save()?),
+            n_parts: self.n_parts,
+            queue: self.queue.entries().to_vec(),
+            home: self.home.iter().map(|(variable, part)| (*variable, *part)).collect(),
+            groups: self.groups.clone(),
+            sweeping: self.sweeping,
+            left: self.left.clone(),
+            in_flight: self.in_flight.clone(),
+            ended: self.ended.is_some(),
+            failed: match &self.ended {
+                Some(Next::Failed(why)) => Some(why.clone()),
+                _ => None,
+            },
+        };
+        pack("priority", 1, &saved)
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        let saved: Saved = unpack("priority", 1, state)?;
+        if saved.n_parts != self.n_parts {
+            let (found, mine) = (saved.n_parts, self.n_parts);
+            return Err(format!("the state of priority is of {found} parts, not {mine}"));
+        }
+        self.guide.restore(&saved.guide.0)?;
+        self.queue.clear();
+        saved.queue.iter().for_each(|(variable, priority)| self.queue.set(*variable, *priority));
+        self.home = saved.home.into_iter().collect();
+        (self.groups, self.left, self.sweeping) = (saved.groups, saved.left, saved.sweeping);
+        self.in_flight = saved.in_flight;
+        self.ended = saved.ended.then(|| saved.failed.map_or(Next::Done, Next::Failed));
+        Ok(())
     }
 }

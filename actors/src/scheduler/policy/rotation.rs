@@ -3,7 +3,10 @@
 //! Cells in flight share neither part nor block, so every update is exact: the static schedule of STRADS (Kim et
 //! al. 2016) with the free choice of FPSGD (Zhuang et al. 2013), which never waits for the slowest block.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Mark, Next, Schedule};
+use crate::checkpoint::{pack, unpack};
 use crate::id::{BlockId, PartId, WorkerId};
 use crate::message::{Findings, Task};
 
@@ -21,6 +24,14 @@ pub struct Rotation {
     block_in_flight: Vec<bool>,
     n_in_flight: usize,
     /// Cost and finished cells of each pass.
+    sums: Vec<(f64, usize)>,
+}
+
+/// What a checkpoint keeps of a rotation.
+#[derive(Serialize, Deserialize)]
+struct Saved {
+    n_blocks: usize,
+    visits: Vec<u64>,
     sums: Vec<(f64, usize)>,
 }
 
@@ -120,5 +131,22 @@ impl Schedule for Rotation {
 
     fn pass_of(&self, task: &Task) -> Option<u64> {
         Some(task.orders[0] as u64)
+    }
+    fn save(&self) -> Result<Vec<u8>, String> {
+        let (visits, sums) = (self.visits.clone(), self.sums.clone());
+        pack("rotation", 1, &Saved { n_blocks: self.n_blocks, visits, sums })
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), String> {
+        let Saved { n_blocks, visits, sums } = unpack("rotation", 1, state)?;
+        if n_blocks != self.n_blocks || visits.len() != self.visits.len() {
+            let (cells, blocks) = (visits.len(), self.n_blocks);
+            let mine = self.visits.len();
+            return Err(format!(
+                "the state of rotation is of {cells} cells in {n_blocks} blocks, not {mine} in {blocks}"
+            ));
+        }
+        *self = Self { visits, sums, ..Self::new(self.n_parts, self.n_blocks, self.passes, self.seed) };
+        Ok(())
     }
 }
