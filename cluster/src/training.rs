@@ -90,6 +90,7 @@ impl Training<'_> {
         let trained = self.app.train(&self.settings.request, &Watch { tell: Box::new(tell), stop });
         let mut listeners = lock(listeners);
         listeners.console.finish();
+        listeners.seat = None; // whoever watches the seat is held by it
         let trained = trained.map_err(Error::from).and_then(|trained| {
             let diverged = !trained.objective.is_finite() && !trained.stopped;
             if diverged { Err(Error::Diverged(trained.objective)) } else { Ok(trained) }

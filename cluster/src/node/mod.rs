@@ -103,6 +103,7 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
     {
         seat.give_up(&format!("node {}: {}", order.name, error.sentence())); // the run's own failures are known
     }
+    post.vacate();
     match ended? {
         0 if signals.came() && goes_on => Ok(RESUMABLE),
         0 if signals.came() => Ok(signals.exit_code()),
