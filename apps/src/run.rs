@@ -76,13 +76,17 @@ fn said(progress: slackline::Progress) -> catalog::Progress {
 /// The workers of a finished run for `summary.json`.
 pub(crate) fn records(workers: &[WorkerRecord]) -> Vec<Value> {
     let record = |(number, worker): (usize, &WorkerRecord)| {
-        json!({
+        let mut record = json!({
             "worker": number,
             "steps": worker.steps,
             "seconds_computing": worker.computed,
             "seconds_waiting": worker.waited,
             "staleness": worker.staleness,
-        })
+        });
+        if !worker.node.is_empty() {
+            record["node"] = worker.node.as_str().into();
+        }
+        record
     };
     workers.iter().enumerate().map(record).collect()
 }

@@ -57,12 +57,9 @@ impl Signals {
         Ok(signals)
     }
 
-    /// The exit code of a run that was stopped: 130 after Ctrl-C, 143 after a termination request; 75 after a request
-    /// that did not come from the keyboard where the run can be resumed (`resumable`), for those who start it again.
-    pub(crate) fn exit_code(&self, resumable: bool) -> u8 {
+    /// The exit code of a run that was stopped: 130 after Ctrl-C, 143 after a termination request.
+    pub(crate) fn exit_code(&self) -> u8 {
         match self.received.load(Ordering::SeqCst) {
-            INTERRUPT => SIGNALLED + INTERRUPT,
-            _ if resumable => RESUMABLE,
             0 => SIGNALLED + INTERRUPT,
             number => SIGNALLED + number,
         }

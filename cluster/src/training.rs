@@ -51,31 +51,11 @@ impl Listeners {
         if let Some(metrics) = &mut self.metrics {
             evaluations.iter().for_each(|progress| metrics.push(progress));
         }
-        match (news, &self.seat) {
-            (News::Checkpoint { path, .. } | News::Resumed { path, .. }, _) => {
-                self.checkpoint = Some(path.clone());
-            }
-            (News::Loading { read, of }, Some(seat)) => seat.loading(*read as f64 / (*of).max(1) as f64),
-            _ => {}
+        if let News::Checkpoint { path, .. } | News::Resumed { path, .. } = news {
+            self.checkpoint = Some(path.clone());
         }
-    }
-}
-
-/// How a run ended that did not fail.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ended {
-    /// It is done.
-    Done,
-    /// It was stopped; the checkpoint goes on from there.
-    Stopped(Option<PathBuf>),
-}
-
-impl Ended {
-    /// The exit code of a process that was stopped by what `signals` heard, or was not.
-    pub(crate) fn exit_code(&self, signals: &Signals) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Stopped(checkpoint) => signals.exit_code(checkpoint.is_some()),
+        if let (News::Loading { read, of }, Some(seat)) = (news, &self.seat) {
+            seat.loading(*read as f64 / (*of).max(1) as f64);
         }
     }
 }
@@ -100,16 +80,17 @@ impl Training<'_> {
         }))
     }
 
-    /// Trains, shows and keeps.
+    /// Trains, shows and keeps: the exit code, which says whether `stop` or a signal ended it early.
     ///
     /// # Errors
     /// What the app refuses, a run that diverged, or a result that could not be written.
-    pub(crate) fn go(&self, listeners: &Shared, stop: StopSwitch) -> Result<Ended, Error> {
+    pub(crate) fn go(&self, listeners: &Shared, stop: StopSwitch, signals: &Signals) -> Result<u8, Error> {
         let heard = Arc::clone(listeners);
         let tell = move |news: News| lock(&heard).tell(&news);
         let trained = self.app.train(&self.settings.request, &Watch { tell: Box::new(tell), stop });
         let mut listeners = lock(listeners);
         listeners.console.finish();
+        listeners.seat = None; // whoever watches the seat is held by it
         let trained = trained.map_err(Error::from).and_then(|trained| {
             let diverged = !trained.objective.is_finite() && !trained.stopped;
             if diverged { Err(Error::Diverged(trained.objective)) } else { Ok(trained) }
@@ -122,15 +103,10 @@ impl Training<'_> {
         let kept = self.settings.out.as_deref().filter(|_| written.is_ok());
         show(&self.settings, &self.screen, &summary, kept);
         written?;
-        if !trained.stopped {
-            return Ok(Ended::Done);
+        match listeners.checkpoint.as_deref().filter(|_| trained.stopped) {
+            Some(path) => Ok(checkpoint::left(path, (!self.settings.quiet).then_some(&self.screen))),
+            None => Ok(if trained.stopped { signals.exit_code() } else { 0 }),
         }
-        let checkpoint = listeners.checkpoint.clone();
-        if let Some(path) = checkpoint.as_deref().filter(|_| !self.settings.quiet) {
-            let how = format!("stopped; the same command with --resume goes on from {}", path.display());
-            self.screen.say(&how);
-        }
-        Ok(Ended::Stopped(checkpoint))
     }
 
     fn keep(&self, trained: &Trained, summary: &Value, listeners: &mut Listeners) -> Result<(), Error> {

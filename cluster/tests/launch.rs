@@ -170,10 +170,9 @@ fn the_token_of_a_run_is_in_no_command_line_and_no_environment() {
 
 #[test]
 fn ctrl_c_stops_at_a_clock_and_keeps_what_there_is() {
-    for (checkpoint, name, code) in [(false, "INT", 130), (false, "TERM", 143), (true, "TERM", 75)] {
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
         let place = Place::new();
-        let checkpoint = if checkpoint { "checkpoint: {directory: ck}\n" } else { "" };
-        place.write("t.yaml", &format!("{checkpoint}{}", slow(free_port())));
+        place.write("t.yaml", &slow(free_port()));
         let launched = Launched::start(&place, "launch t.yaml --out run");
         pids(&place, 2);
         signal(&launched.0, name);

@@ -6,6 +6,8 @@ use slackline::checkpoint::{CheckpointError, Directory};
 use slackline_apps::catalog::Checkpointing;
 
 use crate::Error;
+use crate::console::Screen;
+use crate::signals::RESUMABLE;
 
 /// Makes sure that a run which starts from the beginning does not write over the checkpoints of another; with `force`
 /// they are removed.
@@ -25,6 +27,14 @@ pub(crate) fn prepare(checkpoint: Option<&Checkpointing>, force: bool) -> Result
         return Err(Error::Run { path: directory.clone(), problem });
     }
     Directory::clear(directory).map_err(|CheckpointError { path, problem }| Error::Run { path, problem })
+}
+
+/// Says how to go on after a stop; the exit code.
+pub(crate) fn left(checkpoint: &Path, screen: Option<&Screen>) -> u8 {
+    if let Some(screen) = screen {
+        screen.say(&format!("stopped; the same command with --resume goes on from {}", checkpoint.display()));
+    }
+    RESUMABLE
 }
 
 /// An error of a run that has left a checkpoint says so.

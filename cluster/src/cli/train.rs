@@ -149,8 +149,7 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
     let signals =
         Signals::watch(stop.clone(), directory.is_some(), (!settings.quiet).then(|| screen.clone()))?;
     let training = Training { app, settings, directory, screen, started };
-    let ended = training.go(&training.listeners(), stop)?;
-    Ok(ended.exit_code(&signals))
+    training.go(&training.listeners(), stop, &signals)
 }
 
 /// A data file that is not there is refused before anything else happens.

@@ -276,8 +276,7 @@ impl Course {
         match (&self.failure, self.code, self.signal) {
             (Some((problem, code)), _, _) => Err(Error::Cluster { problem: problem.clone(), code: *code }),
             // The lead was asked through its pipe and cannot know who pressed which key.
-            (None, Some(RESUMABLE | 130 | 143), Some(INTERRUPT)) => Ok(SIGNALLED + INTERRUPT),
-            (None, Some(130), Some(number)) => Ok(SIGNALLED + number),
+            (None, Some(130 | 143), Some(number)) => Ok(SIGNALLED + number),
             (None, code, _) => Ok(code.unwrap_or(1)),
         }
     }

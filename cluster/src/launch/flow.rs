@@ -73,7 +73,7 @@ pub(super) async fn run(ready: Ready, held: Held, screen: Screen) -> Result<u8, 
     let mut terminate = signal(SignalKind::terminate()).map_err(problem)?;
     let mut hang_up = signal(SignalKind::hangup()).map_err(problem)?;
     let lead = ready.launch.topology.lead().name.clone();
-    let checkpoints = ready.launch.topology.checkpoint.is_some();
+    let checkpoints = ready.settings.request.checkpoint.is_some();
     let kept = ready.settings.out.is_some();
     let mut flow = Flow {
         console: Console::new(ready.settings.quiet || ready.settings.json, false, &screen),

@@ -29,6 +29,12 @@ impl Heard {
         match object["event"].as_str() {
             Some("listening") => Self::Listening(text("listening").unwrap_or_default()),
             Some("fact") => Self::News(News::Fact(text("fact").unwrap_or_default())),
+            Some("warning") => Self::News(News::Warning(text("warning").unwrap_or_default())),
+            Some("resumed") => Self::News(News::Resumed {
+                path: text("checkpoint").unwrap_or_default().into(),
+                seconds: object["seconds"].as_f64().unwrap_or_default(),
+                history: Vec::new(),
+            }),
             Some("loading") => {
                 let number = |key: &str| object[key].as_u64().unwrap_or_default();
                 Self::News(News::Loading { read: number("read"), of: number("of") })

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Stdin};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use slackline::cluster::Seat;
@@ -18,29 +18,47 @@ use crate::signals::{SIGNALLED, TERMINATE};
 /// How long the others are given to hear that this node gives up.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// The seat, once it is taken: threads that were there before find it here.
+/// The seat while it is held: threads that were there before find it here.
 #[derive(Clone, Default)]
-pub(super) struct Post(Arc<OnceLock<Seat>>);
+pub(super) struct Post(Arc<Mutex<Held>>);
+
+#[derive(Default)]
+enum Held {
+    #[default]
+    NotYet,
+    Seat(Seat),
+    Over,
+}
 
 impl Post {
     /// The seat is taken.
     pub(super) fn fill(&self, seat: Seat) {
-        let _ = self.0.set(seat); // once a process
+        *self.held() = Held::Seat(seat);
+    }
+
+    /// The run is over: the last seat that is dropped says goodbye, and this one must not be it.
+    pub(super) fn vacate(&self) {
+        *self.held() = Held::Over;
     }
 
     /// From now on the node leaves when `stop` is thrown; one that has no seat yet ends at once.
     pub(super) fn leave_on(&self, stop: &StopSwitch) {
         let post = self.clone();
-        stop.on_throw(move || match post.0.get() {
-            Some(seat) => seat.leave(),
-            None => std::process::exit(i32::from(SIGNALLED + TERMINATE)),
+        stop.on_throw(move || match &*post.held() {
+            Held::Seat(seat) => seat.leave(),
+            Held::NotYet => std::process::exit(i32::from(SIGNALLED + TERMINATE)),
+            Held::Over => {}
         });
     }
 
     fn give_up(&self, why: &str) {
-        if let Some(seat) = self.0.get() {
+        if let Held::Seat(seat) = &*self.held() {
             seat.give_up(why);
         }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -15,20 +15,20 @@ use std::time::Instant;
 use serde_json::json;
 use slackline::cluster::{Seat, Token};
 use slackline_apps::StopSwitch;
-use slackline_apps::catalog::{App, Checkpointing};
+use slackline_apps::catalog::App;
 use tempfile::TempDir;
 
 pub(crate) use handover::{END, Handover, STOP, Stream};
 pub(crate) use place::client;
 
 use crate::Error;
-use crate::cli::check_readable;
+use crate::cli::{check_readable, checkpoint};
 use crate::console::{self, Screen};
-use crate::run_directory::RunDirectory;
+use crate::run_directory::{RunDirectory, was_stopped};
 use crate::settings::Settings;
-use crate::signals::Signals;
-use crate::topology::{Address, Checkpoint, Topology};
-use crate::training::{self, Ended, Training};
+use crate::signals::{RESUMABLE, Signals};
+use crate::topology::{Address, Topology};
+use crate::training::{self, Training};
 use leash::{Files, Leash, Post};
 
 /// What one node is told.
@@ -73,10 +73,14 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
     let place = place::place(&order)?;
     let (app, settings) = order.topology.job(apps, order.variables.iter().cloned())?;
     let settings = own_settings(&order, settings);
+    if place::leads(&order) {
+        checkpoint::prepare(settings.request.checkpoint.as_ref(), order.force)?;
+    }
+    let goes_on = settings.request.checkpoint.is_some();
     let directory = match &settings.out {
         Some(path) if order.stay && RunDirectory::is_finished(path) => return stay(place.settings.listen),
         Some(path) => {
-            let cut_short = order.resume && !RunDirectory::is_finished(path); // it may have left half a model
+            let cut_short = order.resume && (!RunDirectory::is_finished(path) || was_stopped(path)); // perhaps half a model
             Some(RunDirectory::claim(path, order.force || cut_short)?)
         }
         None => None,
@@ -93,23 +97,23 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
     post.fill(seat.clone());
     announce(&order, &seat, &screen);
     let training = Training { app, settings, directory, screen, started };
-    let ended = part(&order, training, &seat, &files, stop);
+    let ended = part(&order, training, &seat, &files, (stop, &signals));
     if let Err(error) = &ended
         && !matches!(error, Error::App(slackline_apps::Error::Run(_)))
     {
         seat.give_up(&format!("node {}: {}", order.name, error.sentence())); // the run's own failures are known
     }
-    let ended = ended?;
-    let stopped = ended != Ended::Done || signals.came();
-    if order.stay && !stopped {
-        let address = seat.address();
-        drop(seat);
-        return stay(address);
+    post.vacate();
+    match ended? {
+        0 if signals.came() && goes_on => Ok(RESUMABLE),
+        0 if signals.came() => Ok(signals.exit_code()),
+        0 if order.stay => {
+            let address = seat.address();
+            drop(seat);
+            stay(address)
+        }
+        code => Ok(code),
     }
-    Ok(match ended {
-        Ended::Done if signals.came() => signals.exit_code(order.topology.checkpoint.is_some()), // a follower that left
-        ended => ended.exit_code(&signals),
-    })
 }
 
 /// What this node does differently from the others.
@@ -120,12 +124,11 @@ fn own_settings(order: &Order, mut settings: Settings) -> Settings {
         settings.request.data.clone_from(data);
     }
     settings.out = order.out.clone().or(settings.out).filter(|_| leads);
+    if let Some(checkpoint) = &mut settings.request.checkpoint {
+        checkpoint.resume |= order.resume;
+    }
     settings.quiet |= order.quiet || (order.json && !leads); // programs follow the lead
     settings.json = order.json && leads;
-    settings.request.checkpoint = order.topology.checkpoint.as_ref().filter(|_| leads).map(|checkpoint| {
-        let Checkpoint { directory, every } = checkpoint.clone();
-        Checkpointing { directory, every, resume: order.resume }
-    });
     settings
 }
 
@@ -154,14 +157,14 @@ fn announce(order: &Order, seat: &Seat, screen: &Screen) {
     }
 }
 
-/// Reads the data and does this node's part of the run; whether it was stopped early.
+/// Reads the data and does this node's part of the run; the exit code.
 fn part(
     order: &Order,
     mut training: Training<'_>,
     seat: &Seat,
     files: &Receiver<Files>,
-    stop: StopSwitch,
-) -> Result<Ended, Error> {
+    (stop, signals): (StopSwitch, &Signals),
+) -> Result<u8, Error> {
     let request = &mut training.settings.request;
     if !order.streams.is_empty() {
         let files = files.recv().unwrap_or_else(|_| Err("the launcher is gone".into()));
@@ -184,8 +187,8 @@ fn part(
     }
     // A follower leaves through its seat, which knows what the run needs of it.
     let stop = if leads { stop } else { StopSwitch::default() };
-    match training.go(&listeners, stop) {
-        Err(Error::App(slackline_apps::Error::Elsewhere)) => Ok(Ended::Done),
+    match training.go(&listeners, stop, signals) {
+        Err(Error::App(slackline_apps::Error::Elsewhere)) => Ok(0),
         ended => ended,
     }
 }

@@ -53,7 +53,7 @@ pub(crate) fn whole(value: &Value, least: u64, most: u64) -> Result<u64, Error> 
 
 /// A time with its unit; a bare number would leave open of what.
 pub(crate) fn duration(value: &Value) -> Result<Duration, Error> {
-    let refuse = || refuse(value, &shown(value), "a time with its unit, such as 250ms, 2s, 5m or 1h");
+    let refuse = || refuse(value, &shown(value), "a time such as 500ms, 30s, 5m or 1h");
     let ValueKind::String(text) = &value.kind else { return Err(refuse()) };
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(refuse)?;
     let (number, unit) = (text[..unit].trim().parse::<f64>(), &text[unit..]);

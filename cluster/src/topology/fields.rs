@@ -56,6 +56,11 @@ impl<'a> Fields<'a> {
         self.entries.iter().find(|entry| entry.key == key && !entry.value.is_absent())
     }
 
+    /// Whether a key has a plain value.
+    pub(super) fn is_plain(&self, key: &str) -> bool {
+        self.find(key).is_some_and(|entry| matches!(entry.value.kind, Kind::Plain { .. }))
+    }
+
     /// The line of a key, or of the mapping where it is not given.
     pub(super) fn line_of(&self, key: &str) -> usize {
         self.find(key).map_or(self.line, |entry| entry.line)

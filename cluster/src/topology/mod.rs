@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use slackline::cluster::{Timing, Tls};
-use slackline_apps::catalog::App;
+use slackline_apps::catalog::{App, Checkpointing};
 
 pub(crate) use fields::name_rule;
 pub(crate) use nodes::{Address, Node, Start};
@@ -48,7 +48,7 @@ pub(crate) struct Topology {
     /// Copies of each shard on other nodes: 0 or 1.
     pub(crate) replicas: usize,
     /// Where and how often the run is written down, if it is.
-    pub(crate) checkpoint: Option<Checkpoint>,
+    pub(crate) checkpoint: Option<Checkpointing>,
     /// Certificates, where connections are encrypted.
     pub(crate) tls: Option<Tls>,
     /// The file with the token.
@@ -61,17 +61,8 @@ pub(crate) struct Topology {
     job: Layer,
 }
 
-/// Where and how often a run is written down.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Checkpoint {
-    /// The directory of its checkpoints.
-    pub(crate) directory: PathBuf,
-    /// The time between two.
-    pub(crate) every: Duration,
-}
-
 /// Without `every`: seldom enough to cost nothing, often enough to lose little.
-const EVERY: Duration = Duration::from_secs(30);
+const EVERY: Duration = Duration::from_secs(60);
 
 impl Topology {
     /// Reads a topology.
@@ -167,6 +158,8 @@ impl Topology {
         let app = self.app(apps, &environment)?;
         let mut settings = Settings::new(app, &[self.job.clone(), environment])?;
         settings.request.workers = self.workers();
+        let ours = || self.checkpoint.clone();
+        settings.request.checkpoint = settings.request.checkpoint.or_else(ours);
         Ok((app, settings))
     }
 
@@ -207,14 +200,25 @@ fn name_from(file: &str) -> String {
     if name_rule(&name).is_none() { name } else { "slackline".to_owned() }
 }
 
-fn checkpoint(fields: &Fields<'_>) -> Result<Option<Checkpoint>, Error> {
+/// As a mapping, or as in a job file.
+fn checkpoint(fields: &Fields<'_>) -> Result<Option<Checkpointing>, Error> {
+    let made = |directory, every: Option<Duration>| Checkpointing {
+        directory,
+        every: every.unwrap_or(EVERY),
+        resume: false,
+    };
+    if fields.is_plain("checkpoint") {
+        let directory = fields.path("checkpoint")?;
+        let every = fields.duration("checkpoint-every")?;
+        return Ok(directory.map(|directory| made(directory, every)));
+    }
     let Some(inner) = fields.mapping("checkpoint", "checkpoint", &["directory", "every"])? else {
         return Ok(None);
     };
-    let Some(directory) = inner.path("directory")? else {
-        return Err(fields.problem("checkpoint", "checkpoint has no directory: add `directory: DIR`"));
-    };
-    Ok(Some(Checkpoint { directory, every: inner.duration("every")?.unwrap_or(EVERY) }))
+    match inner.path("directory")? {
+        Some(directory) => Ok(Some(made(directory, inner.duration("every")?))),
+        None => Err(fields.problem("checkpoint", "checkpoint has no directory: add `directory: DIR`")),
+    }
 }
 
 fn tls(fields: &Fields<'_>) -> Result<Option<Tls>, Error> {

@@ -71,7 +71,7 @@ fn every_value_is_checked_as_it_was_written() {
     assert!(node("env: {SLACKLINE_TOKEN: abc}").contains("the token must not be in the file"));
     assert_eq!(node("lead: yes"), "t.yaml:5: lead is yes, must be true or false");
     let top = |field: &str| refusal(&format!("{field}\nnodes: [{{name: a}}]\n"));
-    let time = "must be a time with its unit, such as 250ms, 2s, 5m or 1h";
+    let time = "must be a time such as 500ms, 30s, 5m or 1h";
     assert_eq!(top("timing: {pulse: 250}"), format!("t.yaml:3: pulse is 250, {time}"));
     assert_eq!(top("timing: {pulse: 0s}"), format!("t.yaml:3: pulse is 0s, {time}"));
     assert_eq!(

@@ -120,7 +120,7 @@ fn a_killed_lead_is_started_again_three_times_where_there_are_checkpoints() {
 
 #[test]
 fn the_first_signal_stops_at_a_clock_and_the_second_kills() {
-    for (signal, code, expected) in [(2, 75, 130), (15, 75, 75), (15, 130, 143), (2, 130, 130)] {
+    for (signal, code, expected) in [(2, 75, 75), (15, 75, 75), (15, 130, 143), (2, 130, 130)] {
         let mut course = training(true);
         assert_eq!(course.on(Event::Signal(signal)), [Deed::StopRun]);
         course.on(ended("a", How::Code(code)));
