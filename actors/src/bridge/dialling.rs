@@ -9,7 +9,7 @@ use super::common::PulseOrder;
 use super::frame::Kind;
 use super::handshake::{Purpose, Refusal, random};
 use super::hub::Hub;
-use super::meet::{Failed, Met, dial, progress};
+use super::meet::{Failed, Met, Outset, dial, progress};
 use super::room::Room;
 use super::roster::{Peer, PeerEvent};
 use super::wire::{Lane, write_head};
@@ -75,8 +75,11 @@ async fn attempt(
     lane: Lane,
     address: &str,
 ) -> Result<(), Failed> {
-    let mut met = dial(hub.common.outset(), purpose, Some(&room.bag.node), address).await?;
-    let within = hub.common.settings.timing.handshake;
+    // While a session waits to go on there is little time; a new one has more.
+    let timing = &hub.common.settings.timing;
+    let within = if room.peer().is_some() { timing.dead / 4 } else { timing.handshake };
+    let mut met =
+        dial(Outset { within, ..hub.common.outset() }, purpose, Some(&room.bag.node), address).await?;
     let joining = join(hub, room, lane, &mut met);
     let (attempt, begun) =
         tokio::time::timeout(within, joining).await.map_err(|_| Failed::Late(within))??;

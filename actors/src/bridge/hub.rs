@@ -124,7 +124,7 @@ impl Hub {
     async fn leave(&self) {
         let rooms: Vec<_> = self.rooms.borrow().values().cloned().collect();
         for room in &rooms {
-            while room.present.borrow().is_some() && !room.is_flushed() {
+            while !room.is_flushed() {
                 let eased = room.bag.eased.notified();
                 if !room.is_flushed() {
                     eased.await;

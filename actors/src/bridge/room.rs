@@ -47,6 +47,8 @@ pub(crate) struct Line {
     pub(crate) live: watch::Sender<bool>,
     /// When the peer is to be told what was received.
     pub(crate) ack_due: Cell<Option<Instant>>,
+    /// Whether part of a frame has come since the peer was last told something.
+    stirred: Cell<bool>,
     /// When the peer last acknowledged something, or began to owe it.
     pub(crate) eased: Cell<Instant>,
 }
@@ -72,6 +74,7 @@ impl Line {
             task: RefCell::new(None),
             live: watch::Sender::new(false),
             ack_due: Cell::new(None),
+            stirred: Cell::new(false),
             eased: Cell::new(Instant::now()),
         }
     }
@@ -96,21 +99,27 @@ impl Room {
 
     /// A session begins. What was meant for an earlier incarnation is gone by now.
     pub(crate) fn begin(&self, peer: Peer, heard: Heard) {
-        self.end();
+        if self.session.borrow().is_some() {
+            self.end();
+        }
         let (lanes, asks) = ([LaneState::new(WINDOW), LaneState::new(WINDOW)], BTreeMap::new());
         self.present.send_replace(Some(peer.incarnation));
         *self.session.borrow_mut() = Some(Session { peer, heard, lanes, asks, next_ask: 0 });
         self.bag.closed.store(false, std::sync::atomic::Ordering::Release);
     }
 
-    /// The session is over: connections are cut, what is queued is dropped, whoever asked learns it.
+    /// The session is over, or is expected no longer: connections are cut, what is queued is dropped, whoever asked
+    /// learns it.
     pub(crate) fn end(&self) {
-        let Some(mut session) = self.session.borrow_mut().take() else { return };
         self.bag.closed.store(true, std::sync::atomic::Ordering::Release);
-        for sent in session.lanes.iter_mut().flat_map(LaneState::drain) {
-            self.bag.drop_letter(sent.name, sent.parcel.prefix.size());
+        let mut askers = self.bag.empty();
+        if let Some(mut session) = self.session.borrow_mut().take() {
+            for sent in session.lanes.iter_mut().flat_map(LaneState::drain) {
+                self.bag.drop_letter(sent.name, sent.parcel.prefix.size());
+            }
+            askers += session.asks.len() as u64;
         }
-        self.common.answered(self.bag.empty() + session.asks.len() as u64);
+        self.common.answered(askers);
         Lane::ALL.into_iter().for_each(|lane| self.detach(lane));
         self.present.send_replace(None);
     }
@@ -145,6 +154,16 @@ impl Room {
     pub(crate) fn heard(&self) {
         if let Some(session) = &*self.session.borrow() {
             session.heard.at(self.common.now());
+        }
+    }
+
+    /// Notes that part of a frame has come.
+    pub(crate) fn stirred(&self, lane: Lane) {
+        let line = self.line(lane);
+        self.heard();
+        if !line.stirred.replace(true) && line.ack_due.get().is_none() {
+            line.ack_due.set(Some(Instant::now() + super::lane::STIR_WITHIN));
+            self.bag.tray(lane).wake.notify_one();
         }
     }
 
@@ -184,15 +203,18 @@ impl Room {
             });
         }
         let (some, at_once) = state.owes();
-        if batch.bytes() == 0 && some && (at_once || line.ack_due.get().is_some_and(|due| due <= now)) {
+        let is_due = line.ack_due.get().is_some_and(|due| due <= now);
+        if batch.bytes() == 0 && (some && at_once || is_due) {
             let prefix = Prefix { acked: told.received, handled: told.handled, ..Prefix::new(Kind::Ack) };
             batch.push(prefix, &Parts::default());
         }
         if batch.bytes() > 0 {
             state.tell();
             line.ack_due.set(None);
-        } else if some && line.ack_due.get().is_none() {
-            line.ack_due.set(Some(now + super::lane::ACK_WITHIN));
+            line.stirred.set(false);
+        } else if some {
+            let soon = now + super::lane::ACK_WITHIN;
+            line.ack_due.set(Some(line.ack_due.get().map_or(soon, |due| due.min(soon))));
         }
     }
 
@@ -203,10 +225,7 @@ impl Room {
 
     /// Whether everything has reached the peer.
     pub(crate) fn is_flushed(&self) -> bool {
-        let session = self.session.borrow();
-        session
-            .as_ref()
-            .is_none_or(|session| session.lanes.iter().all(LaneState::is_empty) && self.bag.queued() == 0)
+        self.bag.queued() == 0
     }
 
     /// Deals with a frame.
@@ -221,8 +240,8 @@ impl Room {
             state.acknowledged(said)?.for_each(|sent| eased += sent.parcel.prefix.size());
             if eased > 0 {
                 self.bag.unload(eased);
-                self.line(lane).eased.set(Instant::now());
             }
+            self.line(lane).eased.set(Instant::now());
             match prefix.kind {
                 Kind::Tell | Kind::Ask | Kind::Reply => state.arrived(prefix.sequence, prefix.size())?,
                 Kind::Goodbye => return Err(Broken::Goodbye),

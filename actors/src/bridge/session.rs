@@ -142,11 +142,6 @@ impl<F> LaneState<F> {
         self.cursor > 0
     }
 
-    /// Whether nothing is kept.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
-    }
-
     /// Ends the lane; hands back all that was not acknowledged.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = F> + '_ {
         self.cursor = 0;
@@ -192,3 +187,6 @@ impl<F> LaneState<F> {
         (some, self.handled - self.told.1 >= self.window / 4)
     }
 }
+
+#[cfg(test)]
+mod tests;
