@@ -40,6 +40,7 @@ pub(crate) struct Hub {
 
 /// Does what it is told until it is told to stop.
 pub(crate) async fn run(common: Arc<Common>, mut orders: mpsc::UnboundedReceiver<Order>) {
+    let _end = End(Arc::clone(&common));
     let hub = Rc::new(Hub { common, rooms: RefCell::default(), diallers: RefCell::default() });
     let sweeping = spawn_local(sweep(Rc::clone(&hub)));
     while let Some(order) = orders.recv().await {
@@ -59,8 +60,20 @@ pub(crate) async fn run(common: Arc<Common>, mut orders: mpsc::UnboundedReceiver
         }
     }
     sweeping.abort();
-    hub.diallers.borrow().keys().cloned().collect::<Vec<_>>().iter().for_each(|node| hub.forget(node));
+    std::mem::take(&mut *hub.diallers.borrow_mut()).into_values().flatten().for_each(|task| task.abort());
     hub.rooms.borrow().values().for_each(|room| room.end());
+}
+
+/// Whatever ends the net thread, nobody waits for it in vain.
+struct End(Arc<Common>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.close();
+        if std::thread::panicking() {
+            self.0.roster(|roster, events| events.extend(roster.end_all("this node's bridge is broken")));
+        }
+    }
 }
 
 /// Watches deadlines while anybody waits for an answer.

@@ -58,8 +58,7 @@ async fn receive(
 }
 
 async fn transmit(room: &Rc<Room>, lane: Lane, writer: &mut (impl AsyncWrite + Unpin)) -> Broken {
-    let (line, wake, patience) =
-        (room.line(lane), &room.bag.tray(lane).wake, room.common.settings.timing.dead);
+    let (line, wake, patience) = (room.line(lane), &room.bag.tray(lane).wake, room.patience());
     let mut batch = Batch::default();
     let alarm = sleep_until(Instant::now() + patience);
     tokio::pin!(alarm);
@@ -68,20 +67,20 @@ async fn transmit(room: &Rc<Room>, lane: Lane, writer: &mut (impl AsyncWrite + U
         room.fill(lane, &mut batch);
         if batch.bytes() > 0 {
             match put(writer, &mut batch, patience).await {
-                Ok(()) => line.eased.set(line.eased.get().max(Instant::now())),
+                Ok(()) => continue,
                 Err(broken) => return broken,
             }
-            continue;
         }
         if room.leaving.get() && lane == Lane::Control && room.is_flushed() {
             timeout(patience, send(writer, Kind::Goodbye, 0, &[])).await.ok(); // nobody listens: so be it
             return Broken::Goodbye;
         }
-        let stalled = line.eased.get() + patience;
-        if room.awaits(lane) && stalled <= Instant::now() {
+        let dead = line.heard.get() + patience;
+        if dead <= Instant::now() {
             return Broken::Stalled;
         }
-        let due = line.ack_due.get().into_iter().chain(room.awaits(lane).then_some(stalled)).min();
+        let due =
+            [Some(dead), Some(line.keep_alive(patience)), line.ack_due.get()].into_iter().flatten().min();
         rest(wake, alarm.as_mut(), due).await;
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -49,8 +50,9 @@ pub(crate) struct Line {
     pub(crate) ack_due: Cell<Option<Instant>>,
     /// Whether part of a frame has come since the peer was last told something.
     stirred: Cell<bool>,
-    /// When the peer last acknowledged something, or began to owe it.
-    pub(crate) eased: Cell<Instant>,
+    /// When something last came on this connection, and when something was last sent.
+    pub(crate) heard: Cell<Instant>,
+    pub(crate) sent: Cell<Instant>,
 }
 
 struct Session {
@@ -75,8 +77,16 @@ impl Line {
             live: watch::Sender::new(false),
             ack_due: Cell::new(None),
             stirred: Cell::new(false),
-            eased: Cell::new(Instant::now()),
+            heard: Cell::new(Instant::now()),
+            sent: Cell::new(Instant::now()),
         }
+    }
+}
+
+impl Line {
+    /// When something must be sent at the latest, so that the peer does not take the connection for dead.
+    pub(crate) fn keep_alive(&self, patience: Duration) -> Instant {
+        self.sent.get() + patience / 2
     }
 }
 
@@ -90,6 +100,11 @@ impl Room {
 
     pub(crate) fn line(&self, lane: Lane) -> &Line {
         &self.lines[lane.index()]
+    }
+
+    /// How long a connection may be silent.
+    pub(crate) fn patience(&self) -> Duration {
+        self.common.settings.timing.dead
     }
 
     /// With whom the session is.
@@ -146,7 +161,8 @@ impl Room {
         let gone = session.lanes[lane.index()].resume(peer)?;
         gone.iter().for_each(|sent| self.bag.unload(sent.parcel.prefix.size()));
         self.line(lane).ack_due.set(None);
-        self.line(lane).eased.set(Instant::now());
+        self.line(lane).heard.set(Instant::now());
+        self.line(lane).sent.set(Instant::now());
         Ok(())
     }
 
@@ -161,6 +177,7 @@ impl Room {
     pub(crate) fn stirred(&self, lane: Lane) {
         let line = self.line(lane);
         self.heard();
+        line.heard.set(Instant::now());
         if !line.stirred.replace(true) && line.ack_due.get().is_none() {
             line.ack_due.set(Some(Instant::now() + super::lane::STIR_WITHIN));
             self.bag.tray(lane).wake.notify_one();
@@ -188,9 +205,6 @@ impl Room {
         let Some(session) = session.as_mut() else { return };
         let (state, line) = (&mut session.lanes[lane.index()], self.line(lane));
         let now = Instant::now();
-        if !state.awaits() {
-            line.eased.set(now);
-        }
         let told = state.progress();
         while batch.bytes() < BATCH
             && let Some((sequence, again, sent)) = state.next()
@@ -203,7 +217,8 @@ impl Room {
             });
         }
         let (some, at_once) = state.owes();
-        let is_due = line.ack_due.get().is_some_and(|due| due <= now);
+        let is_due =
+            line.ack_due.get().is_some_and(|due| due <= now) || line.keep_alive(self.patience()) <= now;
         if batch.bytes() == 0 && (some && at_once || is_due) {
             let prefix = Prefix { acked: told.received, handled: told.handled, ..Prefix::new(Kind::Ack) };
             batch.push(prefix, &Parts::default());
@@ -212,15 +227,11 @@ impl Room {
             state.tell();
             line.ack_due.set(None);
             line.stirred.set(false);
+            line.sent.set(now);
         } else if some {
             let soon = now + super::lane::ACK_WITHIN;
             line.ack_due.set(Some(line.ack_due.get().map_or(soon, |due| due.min(soon))));
         }
-    }
-
-    /// Whether the peer owes an acknowledgement of what was sent.
-    pub(crate) fn awaits(&self, lane: Lane) -> bool {
-        self.session.borrow().as_ref().is_some_and(|session| session.lanes[lane.index()].awaits())
     }
 
     /// Whether everything has reached the peer.
@@ -241,7 +252,7 @@ impl Room {
             if eased > 0 {
                 self.bag.unload(eased);
             }
-            self.line(lane).eased.set(Instant::now());
+            self.line(lane).heard.set(Instant::now());
             match prefix.kind {
                 Kind::Tell | Kind::Ask | Kind::Reply => state.arrived(prefix.sequence, prefix.size())?,
                 Kind::Goodbye => return Err(Broken::Goodbye),

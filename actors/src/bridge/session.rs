@@ -137,11 +137,6 @@ impl<F> LaneState<F> {
         Ok(gone)
     }
 
-    /// Whether the peer owes an acknowledgement.
-    pub(crate) fn awaits(&self) -> bool {
-        self.cursor > 0
-    }
-
     /// Ends the lane; hands back all that was not acknowledged.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = F> + '_ {
         self.cursor = 0;
