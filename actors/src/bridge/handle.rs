@@ -183,6 +183,10 @@ fn outfit(
     network: Box<dyn Network>,
     admit: Box<dyn Fn(&Peer) -> Result<(), String> + Send>,
 ) -> Result<Outfit, BridgeError> {
+    if settings.token.is_none() && !settings.listen.ip().is_loopback() {
+        let why = format!("others can reach {}, so the cluster needs a token", settings.listen);
+        return Err(BridgeError::Settings(why));
+    }
     let encryption =
         settings.tls.as_ref().map(Encryption::load).transpose().map_err(BridgeError::Settings)?;
     Ok(Outfit { incarnation, network, encryption, admit })

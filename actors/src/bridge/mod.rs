@@ -9,6 +9,8 @@ mod common;
 mod dialling;
 mod directory;
 mod frame;
+#[doc(hidden)]
+pub mod fuzz;
 mod handle;
 mod handshake;
 mod hub;

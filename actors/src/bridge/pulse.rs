@@ -124,13 +124,13 @@ async fn admit(common: &Common, stream: Box<dyn Stream>) -> Result<(Met, Peer), 
 
 /// Keeps a connection for signs of life up while the session lasts.
 async fn keep(common: Arc<Common>, peer: Peer, address: String) {
-    let mut pauses = Pauses::new();
+    let mut pauses = Pauses::new(common.identity.incarnation ^ peer.incarnation);
     let within = common.settings.timing.dead / 4;
     while common.roster(|roster, _| roster.knows(&peer)) {
         match dial(Outset { within, ..common.outset() }, Purpose::Pulse, Some(&peer.node), &address).await {
             Ok(met) if met.peer.incarnation == peer.incarnation => {
                 beat(&common, met, &peer).await;
-                pauses = Pauses::new();
+                pauses.again();
             }
             Ok(_) => return,
             Err(failed) => tracing::trace!(node = peer.node, "no pulse: {failed}"),

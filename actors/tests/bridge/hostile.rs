@@ -122,7 +122,7 @@ async fn whoever_is_slow_or_silent_is_not_waited_for() {
     start_log();
     let (a, b) = (Node::start(settings("a")), Node::start(settings("b")));
     let address = b.bridge.address();
-    let silent: Vec<_> = (0..50).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let silent: Vec<_> = (0..5).map(|_| TcpStream::connect(address).unwrap()).collect();
     let slow = std::thread::spawn(move || {
         let mut stream = TcpStream::connect(address).unwrap();
         for byte in opened(&prefix(4000, 0, 0, 1)) {
@@ -203,6 +203,13 @@ async fn whoever_runs_a_bridge_says_whom_to_let_in() {
     let Ok(PeerEvent::Refused { why, .. }) = a.events.recv_timeout(LONG) else { panic!("let in") };
     assert_eq!(why, "it refused: a is not expected");
     tokio::task::spawn_blocking(|| bridge.stop()).await.unwrap();
+}
+
+#[test]
+fn without_a_token_nobody_listens_to_the_world() {
+    let settings = Settings { token: None, listen: "0.0.0.0:0".parse().unwrap(), ..settings("a") };
+    let error = Bridge::start(settings, Directory::default(), |_| Ok(()), |_| {}).unwrap_err();
+    assert_eq!(error.to_string(), "others can reach 0.0.0.0:0, so the cluster needs a token");
 }
 
 #[actix::test]
