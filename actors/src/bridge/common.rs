@@ -43,7 +43,8 @@ pub(crate) enum PulseOrder {
     Stop,
 }
 
-type Admit = Box<dyn Fn(&Peer) -> Result<(), String> + Send>;
+/// Says whether to let a peer in.
+pub(crate) type Admit = Box<dyn Fn(&Peer) -> Result<(), String> + Send>;
 
 /// What the threads of a bridge and its handles share.
 pub(crate) struct Common {

@@ -92,7 +92,7 @@ async fn attempt(
     let joining = join(hub, room, lane, &mut met);
     let (attempt, begun) =
         tokio::time::timeout(within, joining).await.map_err(|_| Failed::Late(within))??;
-    if hub.attach(room, lane, met, attempt, true)
+    if hub.attach(room, lane, met, (attempt, true))
         && begun
         && let Some(peer) = room.peer()
     {

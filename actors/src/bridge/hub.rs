@@ -50,7 +50,7 @@ pub(crate) async fn run(common: Arc<Common>, mut orders: mpsc::UnboundedReceiver
             Order::End(peer) => hub.end(&peer),
             Order::Break(node, why) => hub.give_up(&node, &why),
             Order::Welcome(purpose, packed, guest) => {
-                drop(spawn_local(welcome(Rc::clone(&hub), purpose, packed, guest)))
+                drop(spawn_local(welcome(Rc::clone(&hub), purpose, packed, guest)));
             }
             Order::Stop(done) => {
                 timeout(FLUSH, hub.leave()).await.ok(); // who does not listen is left
@@ -174,15 +174,14 @@ impl Hub {
         Ok(())
     }
 
-    /// Sets a connection to work. `attempt` is what the lane's counter was when the states were exchanged: a later
-    /// attempt makes this one void.
+    /// Sets a connection to work. `attempt` is what the lane's counter was when the states were exchanged, and whether
+    /// this side dialled: a later attempt makes this one void.
     pub(crate) fn attach(
         self: &Rc<Self>,
         room: &Rc<Room>,
         lane: Lane,
         met: Met,
-        attempt: u64,
-        dialled: bool,
+        (attempt, dialled): (u64, bool),
     ) -> bool {
         let line = room.line(lane);
         if line.attempt.get() != attempt {
@@ -270,8 +269,8 @@ async fn prove(hub: &Rc<Hub>, purpose: Purpose, packed: Packed) -> Result<Option
     send(&mut met.stream, Kind::Resume, 0, &write_head(&state)).await?;
     let theirs = progress(&mut met).await?;
     if room.line(lane).attempt.get() == attempt {
-        room.resume(lane, theirs).map_err(|error| Broken::from(error))?;
-        hub.attach(&room, lane, met, attempt, false);
+        room.resume(lane, theirs).map_err(Broken::from)?;
+        hub.attach(&room, lane, met, (attempt, false));
     }
     Ok(None)
 }

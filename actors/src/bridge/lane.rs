@@ -58,7 +58,7 @@ async fn receive(
 }
 
 async fn transmit(room: &Rc<Room>, lane: Lane, writer: &mut (impl AsyncWrite + Unpin)) -> Broken {
-    let (line, wake, patience) = (room.line(lane), &room.bag.tray(lane).wake, room.patience());
+    let (line, wake, patience) = (room.line(lane), &room.bag.tray(lane).wake, room.longest_silence());
     let mut batch = Batch::default();
     let alarm = sleep_until(Instant::now() + patience);
     tokio::pin!(alarm);

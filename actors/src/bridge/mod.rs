@@ -6,6 +6,7 @@
 mod address;
 mod batch;
 mod common;
+mod delivery;
 mod dialling;
 mod directory;
 mod frame;

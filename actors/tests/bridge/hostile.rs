@@ -89,7 +89,7 @@ async fn whoever_speaks_another_protocol_is_told_so() {
     let (stranger, heard) = say(&b.bridge, b"GET / HTTP/1.1\r\n\r\n").await;
     assert_eq!(heard, b"this is a node of a slackline cluster; it speaks no other protocol\n");
     logged(&stranger, "it speaks another protocol").await;
-    let garbage: Vec<u8> = (0..100_000u32).map(|n| (n * 7919 >> 3) as u8).collect();
+    let garbage: Vec<u8> = (0..100_000u32).map(|n| ((n * 7919) >> 3) as u8).collect();
     let (stranger, _) = say(&b.bridge, &garbage).await;
     logged(&stranger, "it speaks another protocol").await;
     let (stranger, _) = say(&b.bridge, b"SLACKLN\xff").await;
