@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -43,7 +43,8 @@ pub(crate) enum PulseOrder {
     Stop,
 }
 
-type Admit = Box<dyn Fn(&Peer) -> Result<(), String> + Send>;
+/// Says whether to let a peer in.
+pub(crate) type Admit = Box<dyn Fn(&Peer) -> Result<(), String> + Send>;
 
 /// What the threads of a bridge and its handles share.
 pub(crate) struct Common {
@@ -61,6 +62,7 @@ pub(crate) struct Common {
     orders: mpsc::UnboundedSender<Order>,
     pulses: mpsc::UnboundedSender<PulseOrder>,
     asks: AtomicU64,
+    closed: AtomicBool,
     pub(crate) anything_asked: Notify,
 }
 
@@ -109,6 +111,7 @@ impl Common {
             orders,
             pulses,
             asks: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
             anything_asked: Notify::new(),
             settings,
         };
@@ -154,7 +157,17 @@ impl Common {
     /// What lies ready for a node.
     pub(crate) fn bag(&self, node: &str) -> Arc<Mailbag> {
         let mut bags = lock(&self.bags);
-        Arc::clone(bags.entry(node.to_owned()).or_insert_with(|| Arc::new(Mailbag::new(node))))
+        let make = || Arc::new(Mailbag::new(node, self.closed.load(Ordering::Acquire)));
+        Arc::clone(bags.entry(node.to_owned()).or_insert_with(make))
+    }
+
+    /// Nothing is sent any more.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        for bag in self.bags() {
+            bag.closed.store(true, Ordering::Release);
+            self.answered(bag.empty());
+        }
     }
 
     pub(crate) fn bags(&self) -> Vec<Arc<Mailbag>> {

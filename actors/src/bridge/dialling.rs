@@ -3,13 +3,15 @@
 use std::rc::Rc;
 use std::time::Duration;
 
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::sleep;
 
 use super::common::PulseOrder;
 use super::frame::Kind;
-use super::handshake::{Purpose, Refusal, random};
+use super::handshake::{Purpose, Refusal};
 use super::hub::Hub;
-use super::meet::{Failed, Met, dial, progress};
+use super::meet::{Failed, Met, Outset, dial, progress};
 use super::room::Room;
 use super::roster::{Peer, PeerEvent};
 use super::wire::{Lane, write_head};
@@ -21,26 +23,33 @@ const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The pauses between attempts.
-pub(crate) struct Pauses(Duration);
+pub(crate) struct Pauses {
+    full: Duration,
+    chance: Xoshiro256PlusPlus,
+}
 
 impl Pauses {
-    pub(crate) fn new() -> Self {
-        Self(FIRST_PAUSE)
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { full: FIRST_PAUSE, chance: Xoshiro256PlusPlus::seed_from_u64(seed) }
+    }
+
+    /// Begins with the shortest again.
+    pub(crate) fn again(&mut self) {
+        self.full = FIRST_PAUSE;
     }
 
     /// The next one.
     pub(crate) fn next(&mut self) -> Duration {
-        let full = self.0;
-        self.0 = (full * 2).min(LAST_PAUSE);
-        let chance = random::<1>().map_or(0, |[byte]| u32::from(byte));
-        full - full * chance / 512
+        let full = self.full;
+        self.full = (full * 2).min(LAST_PAUSE);
+        full.mul_f64(self.chance.random_range(0.5..1.0))
     }
 }
 
 /// Keeps the connection of one lane up until it is aborted.
 pub(crate) async fn keep(hub: Rc<Hub>, room: Rc<Room>, purpose: Purpose, address: String) {
     let lane = if purpose == Purpose::Bulk { Lane::Bulk } else { Lane::Control };
-    let mut pauses = Pauses::new();
+    let mut pauses = Pauses::new(hub.common.identity.incarnation ^ lane.index() as u64);
     let mut told = None;
     loop {
         if lane != Lane::Control {
@@ -50,7 +59,7 @@ pub(crate) async fn keep(hub: Rc<Hub>, room: Rc<Room>, purpose: Purpose, address
         let mut live = room.line(lane).live.subscribe();
         if *live.borrow() {
             live.wait_for(|live| !live).await.ok(); // as above
-            pauses = Pauses::new();
+            pauses.again();
         }
         match attempt(&hub, &room, purpose, lane, &address).await {
             Ok(()) => told = None,
@@ -75,12 +84,15 @@ async fn attempt(
     lane: Lane,
     address: &str,
 ) -> Result<(), Failed> {
-    let mut met = dial(hub.common.outset(), purpose, Some(&room.bag.node), address).await?;
-    let within = hub.common.settings.timing.handshake;
+    // While a session waits to go on there is little time; a new one has more.
+    let timing = &hub.common.settings.timing;
+    let within = if room.peer().is_some() { timing.dead / 4 } else { timing.handshake };
+    let mut met =
+        dial(Outset { within, ..hub.common.outset() }, purpose, Some(&room.bag.node), address).await?;
     let joining = join(hub, room, lane, &mut met);
     let (attempt, begun) =
         tokio::time::timeout(within, joining).await.map_err(|_| Failed::Late(within))??;
-    if hub.attach(room, lane, met, attempt, true)
+    if hub.attach(room, lane, met, (attempt, true))
         && begun
         && let Some(peer) = room.peer()
     {

@@ -317,3 +317,6 @@ impl Decoder {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::task::{LocalSet, spawn_local};
 
-use super::common::{Common, Ends, Order, Outfit, PulseOrder};
+use super::common::{Admit, Common, Ends, Order, Outfit, PulseOrder};
 use super::directory::Directory;
 use super::handshake::random;
 use super::link::Link;
@@ -181,8 +181,12 @@ fn outfit(
     settings: &Settings,
     incarnation: u64,
     network: Box<dyn Network>,
-    admit: Box<dyn Fn(&Peer) -> Result<(), String> + Send>,
+    admit: Admit,
 ) -> Result<Outfit, BridgeError> {
+    if settings.token.is_none() && !settings.listen.ip().is_loopback() {
+        let why = format!("others can reach {}, so the cluster needs a token", settings.listen);
+        return Err(BridgeError::Settings(why));
+    }
     let encryption =
         settings.tls.as_ref().map(Encryption::load).transpose().map_err(BridgeError::Settings)?;
     Ok(Outfit { incarnation, network, encryption, admit })

@@ -242,3 +242,6 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N], String> {
     getrandom::fill(&mut bytes).map_err(|error| format!("the system gives no random numbers: {error}"))?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

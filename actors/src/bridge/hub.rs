@@ -40,6 +40,7 @@ pub(crate) struct Hub {
 
 /// Does what it is told until it is told to stop.
 pub(crate) async fn run(common: Arc<Common>, mut orders: mpsc::UnboundedReceiver<Order>) {
+    let _end = End(Arc::clone(&common));
     let hub = Rc::new(Hub { common, rooms: RefCell::default(), diallers: RefCell::default() });
     let sweeping = spawn_local(sweep(Rc::clone(&hub)));
     while let Some(order) = orders.recv().await {
@@ -49,7 +50,7 @@ pub(crate) async fn run(common: Arc<Common>, mut orders: mpsc::UnboundedReceiver
             Order::End(peer) => hub.end(&peer),
             Order::Break(node, why) => hub.give_up(&node, &why),
             Order::Welcome(purpose, packed, guest) => {
-                drop(spawn_local(welcome(Rc::clone(&hub), purpose, packed, guest)))
+                drop(spawn_local(welcome(Rc::clone(&hub), purpose, packed, guest)));
             }
             Order::Stop(done) => {
                 timeout(FLUSH, hub.leave()).await.ok(); // who does not listen is left
@@ -59,8 +60,20 @@ pub(crate) async fn run(common: Arc<Common>, mut orders: mpsc::UnboundedReceiver
         }
     }
     sweeping.abort();
-    hub.diallers.borrow().keys().cloned().collect::<Vec<_>>().iter().for_each(|node| hub.forget(node));
+    std::mem::take(&mut *hub.diallers.borrow_mut()).into_values().flatten().for_each(|task| task.abort());
     hub.rooms.borrow().values().for_each(|room| room.end());
+}
+
+/// Whatever ends the net thread, nobody waits for it in vain.
+struct End(Arc<Common>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.close();
+        if std::thread::panicking() {
+            self.0.roster(|roster, events| events.extend(roster.end_all("this node's bridge is broken")));
+        }
+    }
 }
 
 /// Watches deadlines while anybody waits for an answer.
@@ -124,7 +137,7 @@ impl Hub {
     async fn leave(&self) {
         let rooms: Vec<_> = self.rooms.borrow().values().cloned().collect();
         for room in &rooms {
-            while room.present.borrow().is_some() && !room.is_flushed() {
+            while !room.is_flushed() {
                 let eased = room.bag.eased.notified();
                 if !room.is_flushed() {
                     eased.await;
@@ -161,15 +174,14 @@ impl Hub {
         Ok(())
     }
 
-    /// Sets a connection to work. `attempt` is what the lane's counter was when the states were exchanged: a later
-    /// attempt makes this one void.
+    /// Sets a connection to work. `attempt` is what the lane's counter was when the states were exchanged, and whether
+    /// this side dialled: a later attempt makes this one void.
     pub(crate) fn attach(
         self: &Rc<Self>,
         room: &Rc<Room>,
         lane: Lane,
         met: Met,
-        attempt: u64,
-        dialled: bool,
+        (attempt, dialled): (u64, bool),
     ) -> bool {
         let line = room.line(lane);
         if line.attempt.get() != attempt {
@@ -257,8 +269,8 @@ async fn prove(hub: &Rc<Hub>, purpose: Purpose, packed: Packed) -> Result<Option
     send(&mut met.stream, Kind::Resume, 0, &write_head(&state)).await?;
     let theirs = progress(&mut met).await?;
     if room.line(lane).attempt.get() == attempt {
-        room.resume(lane, theirs).map_err(|error| Broken::from(error))?;
-        hub.attach(&room, lane, met, attempt, false);
+        room.resume(lane, theirs).map_err(Broken::from)?;
+        hub.attach(&room, lane, met, (attempt, false));
     }
     Ok(None)
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, Sleep, sleep_until, timeout};
 
 use super::batch::Batch;
@@ -11,10 +11,12 @@ use super::frame::Kind;
 use super::net::Stream;
 use super::room::Room;
 use super::wire::Lane;
-use super::wired::{Broken, Inbound, send, write};
+use super::wired::{Broken, Inbound, send, write_some};
 
 /// A peer is told what was received within this time, if no frame tells it before.
 pub(crate) const ACK_WITHIN: Duration = Duration::from_millis(5);
+/// While a frame comes in that takes long, the peer is told so, lest it takes this side for stuck.
+pub(crate) const STIR_WITHIN: Duration = Duration::from_millis(250);
 /// Frames that are dealt with in a row before others have a turn.
 const IN_A_ROW: u32 = 64;
 
@@ -36,7 +38,7 @@ async fn receive(
 ) -> Broken {
     let mut in_a_row = 0;
     loop {
-        let frame = match inbound.next(reader).await {
+        let frame = match inbound.next_telling(reader, || room.stirred(lane)).await {
             Ok(frame) => frame,
             Err(broken) => return broken,
         };
@@ -56,8 +58,7 @@ async fn receive(
 }
 
 async fn transmit(room: &Rc<Room>, lane: Lane, writer: &mut (impl AsyncWrite + Unpin)) -> Broken {
-    let (line, wake, patience) =
-        (room.line(lane), &room.bag.tray(lane).wake, room.common.settings.timing.dead);
+    let (line, wake, patience) = (room.line(lane), &room.bag.tray(lane).wake, room.longest_silence());
     let mut batch = Batch::default();
     let alarm = sleep_until(Instant::now() + patience);
     tokio::pin!(alarm);
@@ -65,23 +66,36 @@ async fn transmit(room: &Rc<Room>, lane: Lane, writer: &mut (impl AsyncWrite + U
         room.collect(lane);
         room.fill(lane, &mut batch);
         if batch.bytes() > 0 {
-            match timeout(patience, write(writer, &mut batch)).await {
-                Ok(Ok(())) => continue,
-                Ok(Err(error)) => return error.into(),
-                Err(_) => return Broken::Stalled,
+            match put(writer, &mut batch, patience).await {
+                Ok(()) => continue,
+                Err(broken) => return broken,
             }
         }
         if room.leaving.get() && lane == Lane::Control && room.is_flushed() {
             timeout(patience, send(writer, Kind::Goodbye, 0, &[])).await.ok(); // nobody listens: so be it
             return Broken::Goodbye;
         }
-        let stalled = line.eased.get() + patience;
-        if room.awaits(lane) && stalled <= Instant::now() {
+        let dead = line.heard.get() + patience;
+        if dead <= Instant::now() {
             return Broken::Stalled;
         }
-        let due = line.ack_due.get().into_iter().chain(room.awaits(lane).then_some(stalled)).min();
+        let due =
+            [Some(dead), Some(line.keep_alive(patience)), line.ack_due.get()].into_iter().flatten().min();
         rest(wake, alarm.as_mut(), due).await;
     }
+}
+
+/// Writes a batch; as long as the other side takes something in now and then, it takes as long as it takes.
+async fn put(
+    writer: &mut (impl AsyncWrite + Unpin),
+    batch: &mut Batch,
+    patience: Duration,
+) -> Result<(), Broken> {
+    while batch.bytes() > 0 {
+        timeout(patience, write_some(writer, batch)).await.map_err(|_| Broken::Stalled)??;
+    }
+    timeout(patience, writer.flush()).await.map_err(|_| Broken::Stalled)??;
+    Ok(())
 }
 
 /// Waits for work, or until something is due. The alarm may ring early: setting it anew for every wait costs more.

@@ -92,13 +92,13 @@ impl Asker for oneshot::Sender<Result<Received, AskError>> {
 }
 
 impl Mailbag {
-    pub(crate) fn new(node: &str) -> Self {
+    pub(crate) fn new(node: &str, closed: bool) -> Self {
         Self {
             node: node.to_owned(),
             trays: Default::default(),
             queued: AtomicU64::new(0),
             eased: Notify::new(),
-            closed: AtomicBool::new(false),
+            closed: AtomicBool::new(closed),
             counters: Counters::default(),
         }
     }

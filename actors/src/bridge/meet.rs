@@ -86,7 +86,7 @@ pub(crate) async fn dial(
         stream.write_all(&opening).await?;
         if let Some(encryption) = outset.encryption {
             let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-            stream = encryption.dial(stream, expected.unwrap_or(host)).await?;
+            stream = encryption.dial(stream, host).await?;
         }
         let nonce = random().map_err(refuse)?;
         let (mut handshake, hello) =

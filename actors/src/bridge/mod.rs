@@ -6,9 +6,12 @@
 mod address;
 mod batch;
 mod common;
+mod delivery;
 mod dialling;
 mod directory;
 mod frame;
+#[doc(hidden)]
+pub mod fuzz;
 mod handle;
 mod handshake;
 mod hub;

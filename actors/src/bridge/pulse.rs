@@ -13,7 +13,7 @@ use super::common::{Common, Order, PulseOrder};
 use super::dialling::Pauses;
 use super::frame::Kind;
 use super::handshake::{Purpose, Refusal};
-use super::meet::{Failed, Met, SOFT, dial, opening, receive};
+use super::meet::{Failed, Met, Outset, SOFT, dial, opening, receive};
 use super::net::{Listener, Stream};
 use super::roster::{Peer, PeerEvent};
 use super::strangers::Guest;
@@ -124,12 +124,13 @@ async fn admit(common: &Common, stream: Box<dyn Stream>) -> Result<(Met, Peer), 
 
 /// Keeps a connection for signs of life up while the session lasts.
 async fn keep(common: Arc<Common>, peer: Peer, address: String) {
-    let mut pauses = Pauses::new();
+    let mut pauses = Pauses::new(common.identity.incarnation ^ peer.incarnation);
+    let within = common.settings.timing.dead / 4;
     while common.roster(|roster, _| roster.knows(&peer)) {
-        match dial(common.outset(), Purpose::Pulse, Some(&peer.node), &address).await {
+        match dial(Outset { within, ..common.outset() }, Purpose::Pulse, Some(&peer.node), &address).await {
             Ok(met) if met.peer.incarnation == peer.incarnation => {
                 beat(&common, met, &peer).await;
-                pauses = Pauses::new();
+                pauses.again();
             }
             Ok(_) => return,
             Err(failed) => tracing::trace!(node = peer.node, "no pulse: {failed}"),
@@ -144,8 +145,13 @@ async fn beat(common: &Common, met: Met, peer: &Peer) {
     let pulse = common.settings.timing.pulse;
     let (mut reader, mut writer) = tokio::io::split(met.stream);
     let mut inbound = met.inbound;
+    // Half the time of silence is left for another connection: a network that was cut may be there again while TCP
+    // still waits to try once more.
     let listen = async {
-        while inbound.next(&mut reader).await.is_ok_and(|frame| frame.prefix.kind == Kind::Pulse) {
+        let silence = common.settings.timing.dead / 2;
+        while let Ok(Ok(frame)) = timeout(silence, inbound.next(&mut reader)).await
+            && frame.prefix.kind == Kind::Pulse
+        {
             heard.at(common.now());
         }
     };

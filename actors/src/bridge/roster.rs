@@ -139,6 +139,13 @@ impl Roster {
         self.fence(peer, why).then(|| PeerEvent::Down(peer.clone(), why.to_owned()))
     }
 
+    /// Ends all sessions.
+    pub(crate) fn end_all(&mut self, why: &str) -> Vec<PeerEvent> {
+        let nodes: Vec<_> = self.alive.keys().cloned().collect();
+        let peers: Vec<_> = nodes.iter().filter_map(|node| self.alive(node)).collect();
+        peers.iter().filter_map(|peer| self.end(peer, why)).collect()
+    }
+
     /// The peer has said goodbye.
     pub(crate) fn left(&mut self, peer: &Peer) -> Option<PeerEvent> {
         self.fence(peer, "it has said goodbye").then(|| PeerEvent::Goodbye(peer.clone()))

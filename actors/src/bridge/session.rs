@@ -137,16 +137,6 @@ impl<F> LaneState<F> {
         Ok(gone)
     }
 
-    /// Whether the peer owes an acknowledgement.
-    pub(crate) fn awaits(&self) -> bool {
-        self.cursor > 0
-    }
-
-    /// Whether nothing is kept.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
-    }
-
     /// Ends the lane; hands back all that was not acknowledged.
     pub(crate) fn drain(&mut self) -> impl Iterator<Item = F> + '_ {
         self.cursor = 0;
@@ -192,3 +182,6 @@ impl<F> LaneState<F> {
         (some, self.handled - self.told.1 >= self.window / 4)
     }
 }
+
+#[cfg(test)]
+mod tests;

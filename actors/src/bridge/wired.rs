@@ -2,7 +2,6 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::Poll;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
@@ -59,6 +58,15 @@ impl Inbound {
 
     /// The next frame.
     pub(crate) async fn next(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> Result<Frame, Broken> {
+        self.next_telling(stream, || ()).await
+    }
+
+    /// The same; says when bytes have come that do not complete it.
+    pub(crate) async fn next_telling(
+        &mut self,
+        stream: &mut (impl AsyncRead + Unpin),
+        stirred: impl Fn(),
+    ) -> Result<Frame, Broken> {
         loop {
             if !self.is_drained() {
                 let mut input = &self.ahead[self.from..self.to];
@@ -74,6 +82,7 @@ impl Inbound {
                 if let Some(frame) = self.decoder.advance(some(n)?)? {
                     return Ok(frame);
                 }
+                stirred();
             } else {
                 (self.from, self.to) = (0, some(stream.read(&mut self.ahead).await?)?);
             }
@@ -88,17 +97,22 @@ fn some(n: usize) -> Result<usize, Broken> {
 /// Writes all frames of a batch.
 pub(crate) async fn write(stream: &mut (impl AsyncWrite + Unpin), batch: &mut Batch) -> io::Result<()> {
     while batch.bytes() > 0 {
-        let n = {
-            let slices = batch.slices();
-            std::future::poll_fn(|cx| match Pin::new(&mut *stream).poll_write_vectored(cx, &slices) {
-                Poll::Ready(Ok(0)) => Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                other => other,
-            })
-            .await?
-        };
-        batch.wrote(n);
+        write_some(stream, batch).await?;
     }
     stream.flush().await
+}
+
+/// Writes what the stream takes at once.
+pub(crate) async fn write_some(stream: &mut (impl AsyncWrite + Unpin), batch: &mut Batch) -> io::Result<()> {
+    let n = {
+        let slices = batch.slices();
+        std::future::poll_fn(|cx| Pin::new(&mut *stream).poll_write_vectored(cx, &slices)).await?
+    };
+    if n == 0 {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    batch.wrote(n);
+    Ok(())
 }
 
 /// Writes a frame that is nothing but a head.

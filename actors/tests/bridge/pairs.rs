@@ -83,5 +83,6 @@ async fn a_node_that_stops_says_goodbye_when_all_has_arrived() {
     b.written(110).await;
     assert!(matches!(b.events.recv_timeout(LONG), Ok(PeerEvent::Up(_))));
     assert!(matches!(b.events.recv_timeout(LONG), Ok(PeerEvent::Goodbye(_))));
+
     assert_eq!(link.ask(SCRIBE, Question(1), LONG).await, Err(AskError::Closed));
 }

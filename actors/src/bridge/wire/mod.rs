@@ -159,3 +159,6 @@ macro_rules! __slackline_form {
 
 #[doc(inline)]
 pub use crate::{__slackline_form as form, __slackline_wire as wire};
+
+#[cfg(test)]
+mod tests;

@@ -192,6 +192,11 @@ impl Received {
         Self { head, segments: segments.into_iter() }
     }
 
+    #[cfg(test)]
+    pub(crate) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
     /// The next run of numbers.
     ///
     /// # Errors
