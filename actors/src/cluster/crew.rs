@@ -73,6 +73,8 @@ struct Follow {
     taken: Option<std::sync::mpsc::Sender<Result<usize, String>>>,
     /// Since when the lead is not there.
     alone: Option<Instant>,
+    /// Those that it dials, and where.
+    dialled: BTreeMap<NodeName, String>,
 }
 
 /// Something about a peer, from the bridge.
@@ -128,6 +130,7 @@ impl Crew {
                 generation: 0,
                 taken: Some(taken),
                 alone: Some(Instant::now()),
+                dialled: BTreeMap::new(),
             }),
         };
         let now = Instant::now();

@@ -28,6 +28,8 @@ pub(crate) enum Word {
     Halted(u32, Halted),
     /// It has made the actors of a generation.
     Deployed(u32),
+    /// The workers here may begin, and the scheduler, if it is here, listens to all of the generation.
+    Begun(u32),
     /// All holders of a generation have their rows.
     Filled(u32),
     /// The run is over, well or because of this.
@@ -137,6 +139,7 @@ impl Node {
         if let Some(cast) = &mut self.cast {
             self.stage.begin(cast);
         }
+        self.say(Word::Begun(generation));
         self.finish(ctx); // if the schedule was done when the members changed
     }
 

@@ -95,7 +95,11 @@ impl Crew {
                 self.task(Task::Deploy(layout, origin, halted));
             }
             Down::Begin(generation) => self.task(Task::Begin(generation)),
-            Down::Fence(node, incarnation, why) => self.bridge.fence(&Peer { node, incarnation }, &why),
+            Down::Fence(node, incarnation, why) => {
+                self.follow().dialled.remove(&node);
+                self.bridge.forget(&node);
+                self.bridge.fence(&Peer { node, incarnation }, &why);
+            }
             Down::End(why) => self.close(why),
         }
     }
@@ -103,16 +107,13 @@ impl Crew {
     /// Dials those who came before.
     fn meet(&mut self, members: &[(String, String)]) {
         let own = self.name().to_owned();
-        let before = members.iter().take_while(|(name, _)| *name != own);
-        for (name, address) in before.filter(|(name, _)| *name != self.follow_name()) {
-            self.bridge.dial(name, address);
-        }
-    }
-
-    fn follow_name(&self) -> &str {
-        match &self.post {
-            PostOf::Follow(follow) => &follow.lead,
-            PostOf::Lead(_) => "",
+        for (name, address) in members.iter().take_while(|(name, _)| *name != own) {
+            let follow = self.follow();
+            let known = *name == follow.lead || follow.dialled.get(name) == Some(address);
+            if !known {
+                follow.dialled.insert(name.clone(), address.clone());
+                self.bridge.dial(name, address);
+            }
         }
     }
 
@@ -122,7 +123,7 @@ impl Crew {
             Word::Deployed(generation) => self.say(UpWord::Deployed(generation)),
             Word::Over(Err(why)) if self.over.is_none() => self.say(UpWord::GaveUp(why)),
             Word::Leave => self.say(UpWord::Leave),
-            Word::Over(_) | Word::Halted(..) | Word::Filled(_) => {}
+            Word::Over(_) | Word::Halted(..) | Word::Filled(_) | Word::Begun(_) => {}
         }
     }
 

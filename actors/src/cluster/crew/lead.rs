@@ -53,10 +53,7 @@ impl Crew {
                 Command::Fill { generation, origin, backups } => {
                     self.task(Task::Fill { generation, origin, backups });
                 }
-                Command::Begin(generation) => {
-                    self.tell_all(&Down::Begin(generation));
-                    self.task(Task::Begin(generation));
-                }
+                Command::Begin(generation) => self.task(Task::Begin(generation)),
                 Command::Fence(node, incarnation, why) => self.fence(&node, incarnation, &why),
                 Command::News(news) => self.news(&news),
                 Command::End(how) => {
@@ -177,6 +174,10 @@ impl Crew {
                 Vec::new()
             }
             Word::Deployed(generation) => self.lead().captain.deployed(&name, generation),
+            Word::Begun(generation) => {
+                self.tell_all(&Down::Begin(generation)); // the scheduler listens by now
+                Vec::new()
+            }
             Word::Filled(generation) => self.lead().captain.filled(generation),
             Word::Over(how) => self.lead().captain.end(how),
             Word::Leave => Vec::new(),
