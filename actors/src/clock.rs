@@ -138,6 +138,11 @@ struct Entry {
 }
 
 impl VectorClock {
+    /// A run that goes on from where everyone had finished the clocks before `min`.
+    pub fn at(min: Clock) -> Self {
+        Self { workers: BTreeMap::new(), min }
+    }
+
     /// Takes in a worker; it starts at `min`, parked.
     pub fn join(&mut self, worker: WorkerId) {
         self.workers.insert(worker, Entry { finished: self.min, parked: true });

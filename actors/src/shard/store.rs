@@ -30,6 +30,7 @@ pub enum Outgoing {
 }
 
 /// The rows of one shard and what it owes to whom.
+#[derive(Clone)]
 pub struct Store {
     id: ShardId,
     consistency: Consistency,
@@ -58,6 +59,7 @@ pub struct Store {
 }
 
 /// A push that is not folded in yet.
+#[derive(Clone)]
 struct Held {
     sequence: u64,
     deltas: Vec<Page>,
@@ -65,6 +67,7 @@ struct Held {
     returns: Vec<Lease>,
 }
 
+#[derive(Clone)]
 struct Pending {
     number: u64,
     snap: Snap,

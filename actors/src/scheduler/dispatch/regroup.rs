@@ -1,6 +1,7 @@
 //! A change of members: every step in flight is void and will be handed out again.
 
 use super::Dispatch;
+use crate::clock::{Clock, VectorClock};
 use crate::cluster::Homes;
 
 impl Dispatch {
@@ -16,6 +17,13 @@ impl Dispatch {
         self.clocks.regroup();
         self.expected = expected;
         self.others = false;
+    }
+
+    /// Goes on from a checkpoint that was taken at this clock; the schedule has been restored, nobody has joined.
+    #[must_use]
+    pub fn resumed(mut self, clock: Clock) -> Self {
+        self.clocks = VectorClock::at(clock);
+        self
     }
 
     /// Learns which parts are at home where.
