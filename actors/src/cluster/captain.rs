@@ -203,6 +203,7 @@ impl Captain {
         }
         let Some(member) = self.members.remove(name) else { return Vec::new() };
         self.gone.insert(name.to_owned(), why.to_owned());
+        self.whole.forget(name);
         let reason = format!("{name} was taken to be dead ({why}); start it again to join anew");
         let fence = Command::Fence(name.to_owned(), member.arrival.incarnation, reason);
         if self.stage == Stage::Gathering {
