@@ -212,7 +212,8 @@ impl Captain {
         }
         let took_part = self.layout.nodes().iter().any(|node| node == name);
         let mut commands = vec![fence];
-        let next = if took_part { self.regroup() } else { Vec::new() };
+        // Whoever hosts nothing may still be waited for.
+        let next = if took_part { self.regroup() } else { self.deployed(name, self.layout.generation) };
         let remedy = match self.origin {
             Origin::Saved if took_part => "the run goes back to its last checkpoint",
             _ if member.workers.is_empty() => "its rows come from their replicas",

@@ -329,7 +329,8 @@ impl Ring {
         };
         let stores: Option<Vec<_>> = layout.shards.iter().enumerate().map(store).collect();
         let (Some(stores), Some(lead)) = (stores, &self.lead) else { return };
-        if chance % 3 > 0 && lead.finished.is_none() {
+        // A schedule that winds down is not one to go on with.
+        if chance % 3 > 0 && lead.finished.is_none() && !lead.stopped {
             let calls = lead.calls.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
             let (clock, past) = (lead.dispatch.min(), self.world.past.clone());
             self.saved = Saved { clock, calls, stores, past };

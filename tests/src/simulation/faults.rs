@@ -72,6 +72,12 @@ impl Cluster {
         match rng.random_range(0..10) {
             0..6 => {
                 self.faults.push((when, Fault::Kill(node)));
+                if rng.random() {
+                    // While the generation that follows is being made.
+                    let soon = when + rng.random_range(1..80);
+                    self.faults.push((soon, Fault::Kill(other)));
+                    self.faults.push((soon + rng.random_range(1..80), Fault::Start(other)));
+                }
                 if rng.random_range(0..3) > 0 {
                     self.faults.push((when + rng.random_range(1..200), Fault::Start(node)));
                 }

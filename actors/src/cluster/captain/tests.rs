@@ -111,6 +111,18 @@ fn a_node_that_comes_back_has_none_of_the_rows_it_had() {
 }
 
 #[test]
+fn nobody_waits_for_a_dead_node_that_hosts_nothing() {
+    let mut captain = Captain::new(expected(&["a", "b"]), 0, false);
+    captain.came(arrival("a", 1));
+    captain.came(Arrival { workers: 0, shards: 0, ..arrival("b", 1) });
+    captain.ready("a");
+    captain.ready("b");
+    captain.deployed("a", 1);
+    let commands = captain.lost("b", "silent", false);
+    assert!(matches!(commands.last(), Some(Command::Fill { .. })), "{commands:?}");
+}
+
+#[test]
 fn a_death_while_everything_is_rebuilt_has_it_rebuilt_again() {
     let mut captain = running(&["a", "b", "c"], 0);
     captain.lost("b", "silent", false);
