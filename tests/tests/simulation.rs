@@ -51,6 +51,11 @@ fn a_stale_page_is_found_out() {
 }
 
 #[test]
+fn a_scheduler_that_forgets_who_is_early_is_found_out() {
+    assert!(seeds_to_find(Mutation::ForgetsWhoIsEarly, Circumstances::Cluster) < 50);
+}
+
+#[test]
 fn a_shard_that_counts_steps_before_the_scheduler_does_is_found_out() {
     assert!(seeds_to_find(Mutation::FoldsAtOnce, Circumstances::Cluster) < 200);
 }

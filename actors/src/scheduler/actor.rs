@@ -23,6 +23,8 @@ pub struct Scheduler {
     dispatch: Dispatch,
     /// The generation of members that it speaks with.
     generation: u32,
+    /// Workers of a generation that it has not met yet: word from another node may come before that of its own.
+    early: Vec<Join>,
     shards: Vec<ToShard>,
     workers: BTreeMap<WorkerId, Recipient<Assign>>,
     monitor: Recipient<Event>,
@@ -129,6 +131,7 @@ impl Scheduler {
         Self {
             dispatch,
             generation: 0,
+            early: Vec::new(),
             shards: Vec::new(),
             workers: BTreeMap::new(),
             monitor,
@@ -162,6 +165,13 @@ impl Scheduler {
             }
         }
         self.breather.breathe(ctx);
+    }
+
+    fn join(&mut self, Join { worker, generation }: Join, ctx: &mut Context<Self>) {
+        if generation == self.generation {
+            let orders = self.dispatch.join(worker);
+            self.carry_out(orders, ctx);
+        }
     }
 
     fn mark(&mut self, mark: Mark) {
@@ -220,13 +230,15 @@ impl Actor for Scheduler {
 
 impl Handler<Meet> for Scheduler {
     type Result = ();
-    fn handle(&mut self, Meet { generation, shards, workers, homes }: Meet, _: &mut Self::Context) {
+    fn handle(&mut self, Meet { generation, shards, workers, homes }: Meet, ctx: &mut Self::Context) {
         for (worker, (_, node)) in &workers {
             self.records.entry(*worker).or_default().node.clone_from(node);
         }
         self.workers = workers.into_iter().map(|(worker, (assign, _))| (worker, assign)).collect();
         (self.generation, self.shards) = (generation, shards);
         self.dispatch.settle(&homes);
+        let early = std::mem::take(&mut self.early);
+        early.into_iter().for_each(|join| self.join(join, ctx));
     }
 }
 
@@ -243,12 +255,11 @@ impl Handler<Halt> for Scheduler {
 
 impl Handler<Join> for Scheduler {
     type Result = ();
-    fn handle(&mut self, Join { worker, generation }: Join, ctx: &mut Self::Context) {
-        if generation != self.generation {
-            return;
+    fn handle(&mut self, join: Join, ctx: &mut Self::Context) {
+        match join.generation > self.generation {
+            true => self.early.push(join),
+            false => self.join(join, ctx),
         }
-        let orders = self.dispatch.join(worker);
-        self.carry_out(orders, ctx);
     }
 }
 

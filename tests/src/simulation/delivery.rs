@@ -247,7 +247,9 @@ impl Ring {
         let Some(lead) = &mut self.lead else { return };
         let met = lead.met.as_ref().map_or(0, |layout| layout.generation);
         if met != generation {
-            lead.early.push((generation, worker));
+            if self.mutant.as_ref().is_none_or(|mutant| mutant.fault != mutant::Fault::ForgetsWhoIsEarly) {
+                lead.early.push((generation, worker));
+            }
             return;
         }
         let orders = lead.dispatch.join(WorkerId::at(worker));

@@ -18,6 +18,8 @@ pub enum Fault {
     ServesStalePages,
     /// A shard folds updates in as soon as it has them.
     FoldsAtOnce,
+    /// The scheduler does not listen to workers of a generation before it has met its members.
+    ForgetsWhoIsEarly,
 }
 
 /// A fault at work.

@@ -51,7 +51,7 @@ impl Crew {
             PeerEvent::Goodbye(peer) if peer.node == lead => self.lost_the_lead("it ended"),
             PeerEvent::Refused(why) => self.refused(&why),
             PeerEvent::Down(peer, why) if self.follow().alone.is_none() => {
-                self.say(UpWord::Unreachable(peer.node, why));
+                self.say(UpWord::Unreachable(peer.node, peer.incarnation, why));
             }
             _ => {}
         }
