@@ -30,7 +30,7 @@ fn no_seed_breaks_a_promise() {
 fn seeds_to_find(fault: Mutation, circumstances: Circumstances) -> u64 {
     let breaks =
         |seed: &u64| catch_unwind(AssertUnwindSafe(|| circumstances.run_mutated(*seed, fault))).is_err();
-    let found = (0..1000).find(breaks).expect("the fault is found");
+    let found = (0..20_000).find(breaks).expect("the fault is found");
     println!("{fault:?}: found by seed {found}");
     found + 1
 }
@@ -53,6 +53,11 @@ fn a_stale_page_is_found_out() {
 #[test]
 fn a_scheduler_that_forgets_who_is_early_is_found_out() {
     assert!(seeds_to_find(Mutation::ForgetsWhoIsEarly, Circumstances::Cluster) < 50);
+}
+
+#[test]
+fn a_lead_that_is_not_told_who_cannot_reach_whom_is_found_out() {
+    assert!(seeds_to_find(Mutation::ForgetsWhoIsDown, Circumstances::Cluster) < 20_000);
 }
 
 #[test]

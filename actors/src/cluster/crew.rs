@@ -14,7 +14,7 @@ use super::captain::{Captain, Origin};
 use super::layout::{Layout, NodeName};
 use super::words::{AskStatus, AskStop, Down, Up};
 use super::{MemberNews, Place, Role, Status};
-use crate::bridge::{self, Address, Bridge, PeerEvent};
+use crate::bridge::{self, Address, Bridge, Peer, PeerEvent};
 use crate::monitor::Event;
 use crate::node::{Task, Word};
 
@@ -73,6 +73,8 @@ struct Follow {
     taken: Option<std::sync::mpsc::Sender<Result<usize, String>>>,
     /// Since when the lead is not there.
     alone: Option<Instant>,
+    /// Lives of other nodes that it does not reach any more, and why: a lead that came since may not know.
+    down: Vec<(Peer, String)>,
 }
 
 /// Something about a peer, from the bridge.
@@ -128,6 +130,7 @@ impl Crew {
                 generation: 0,
                 taken: Some(taken),
                 alone: Some(Instant::now()),
+                down: Vec::new(),
             }),
         };
         let now = Instant::now();

@@ -1,10 +1,11 @@
 //! The crews: what nodes tell each other about members. The lead's decides with the real `Captain`; the rest is as
 //! `actors/src/cluster/crew/`, whose actors only pass words on.
 
-use slackline::cluster::Expected;
 use slackline::cluster::captain::{Arrival, Captain, Command};
+use slackline::cluster::{Expected, Layout};
 
 use super::invariants::{checkpoint, membership};
+use super::mutant::Fault as Mutation;
 use super::network::{Lane, Life};
 use super::ring::{Chore, Lead, Node, Ring, name, number};
 use super::saved::Saved;
@@ -135,8 +136,12 @@ impl Ring {
         match (who.0, whom.0) {
             (0, node) => self.lose(whom, node),
             (node, 0) => self.suspend(node),
-            (node, _) if !self.nodes[node].alone => self.say(node, Body::Unreachable(whom)),
-            _ => {}
+            (node, _) => {
+                self.nodes[node].down.push(whom);
+                if !self.nodes[node].alone {
+                    self.say(node, Body::Unreachable(whom));
+                }
+            }
         }
     }
 
@@ -165,7 +170,6 @@ impl Ring {
         if self.nodes[0].fenced.contains(&life) {
             return;
         }
-        self.net.mend(life);
         self.nodes[node].alone = false;
         self.say(node, Body::Hail(self.nodes[node].generation));
         if self.nodes[node].ready {
@@ -176,6 +180,16 @@ impl Ring {
     /// A node's process ends by itself: to the others it is as if it had died.
     fn close(&mut self, node: usize) {
         self.kill(node);
+    }
+
+    /// A lead that came since may not know.
+    fn say_who_is_down(&mut self, node: usize, layout: &Layout) {
+        let nodes = layout.nodes();
+        let down: Vec<Life> = self.nodes[node].down.clone();
+        let forgotten = self.mutant.as_ref().is_some_and(|mutant| mutant.fault == Mutation::ForgetsWhoIsDown);
+        for life in down.into_iter().filter(|life| !forgotten && nodes.contains(&name(life.0))) {
+            self.say(node, Body::Unreachable(life));
+        }
     }
 
     fn say(&mut self, node: usize, body: Body) {
@@ -269,6 +283,7 @@ impl Ring {
         match body {
             Body::Deploy(layout, origin, min) if self.nodes[node].ready => {
                 let generation = layout.generation;
+                self.say_who_is_down(node, &layout);
                 self.deploy(node, layout, origin, min);
                 self.say(node, Body::Deployed(generation));
             }

@@ -20,6 +20,8 @@ pub enum Fault {
     FoldsAtOnce,
     /// The scheduler does not listen to workers of a generation before it has met its members.
     ForgetsWhoIsEarly,
+    /// A node does not tell a lead that was started again whom it cannot reach.
+    ForgetsWhoIsDown,
 }
 
 /// A fault at work.

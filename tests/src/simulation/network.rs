@@ -190,11 +190,6 @@ impl Network {
         self.broken.extend([(a, b), (b, a)]);
     }
 
-    /// A process dials everybody anew.
-    pub(crate) fn mend(&mut self, life: Life) {
-        self.broken.retain(|(a, b)| *a != life && *b != life);
-    }
-
     pub(crate) fn is_broken(&self, a: Life, b: Life) -> bool {
         self.broken.contains(&(a, b))
     }

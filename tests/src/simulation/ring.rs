@@ -60,6 +60,8 @@ pub(crate) struct Node {
     pub(crate) generation: u32,
     /// It has no lead.
     pub(crate) alone: bool,
+    /// Lives of others that it does not reach any more.
+    pub(crate) down: Vec<Life>,
     /// Lives that it refuses.
     pub(crate) fenced: BTreeSet<Life>,
 }

@@ -346,7 +346,8 @@ impl System {
     fn compute(&mut self, worker: u8, rules: &Rules) -> Event {
         let desk = self.workers.get_mut(&worker).expect("computes");
         let prepared = desk.computing.clone().expect("computes");
-        let said = desk.computed(self.shards.contains_key(&(0, true)), rules);
+        let shards = &self.shards;
+        let said = desk.computed(|shard| shards.contains_key(&(shard, true)), rules);
         let next = desk.computing.clone();
         if self.changing.is_none() {
             self.check(worker, &prepared, rules);

@@ -120,17 +120,26 @@ impl Cores {
 
     /// Does what the small copies did, and compares what follows.
     fn follow(&mut self, action: Action, event: Option<Event>, system: &System) {
+        match action {
+            Action::Die(worker) => drop(self.desks.remove(&worker)),
+            Action::DieShard(shard) => drop(self.stores.remove(&(shard, false))),
+            _ => {}
+        }
         let heard = match action {
             Action::Deliver(lane) => self.lanes.get_mut(&lane).and_then(VecDeque::pop_front),
             Action::DeliverTwice(lane) => self.lanes[&lane].front().cloned(),
             _ => None,
         };
         if let Some(Event { told, said, prepared }) = event {
-            let (from, really) = match told {
-                Told::Word((from, to)) => (to, self.hear(from, to, heard.expect("there is a word"))),
-                Told::Computed(worker) => (Place::Worker(worker), self.compute(worker)),
+            let (from, really) = match &told {
+                Told::Word((from, to)) => (*to, self.hear(*from, *to, heard.expect("there is a word"))),
+                Told::Computed(worker) => (Place::Worker(*worker), self.compute(*worker)),
                 Told::Regrouped { workers } => {
                     self.dispatch.regroup(workers.len());
+                    self.lanes.retain(|(from, to), _| {
+                        *to != Place::Scheduler
+                            && (*from != Place::Scheduler || matches!(to, Place::Shard(..)))
+                    });
                     (Place::Scheduler, Vec::new())
                 }
             };
@@ -272,42 +281,39 @@ impl Cores {
 
 /// A real message in few words.
 fn word(to: Place, real: &Real) -> Word {
-    {
-        match real {
-            Real::Assign(Assign { clock, min, task }) => {
-                Word::Assign { clock: clock.0 as u8, min: min.0 as u8, task: number(task) }
-            }
-            Real::Pull(pull) => Word::Pull {
-                ticket: pull.ticket as u8,
-                need: pull.need.0 as u8,
-                page: !pull.pages.is_empty(),
-                lease: pull.leases.first().map(|(_, block)| block.0 as u8),
-            },
-            Real::Rows(rows) => Word::Rows {
-                ticket: rows.ticket as u8,
-                min: rows.min.0 as u8,
-                applied: match to {
-                    Place::Worker(worker) => rows.applied.get(usize::from(worker)).map_or(0, |n| *n as u8),
-                    _ => 0,
-                },
-                page: rows.pages.first().map(|page| counts(&page.rows)),
-                lease: rows.leases.first().map(|lease| (lease.block.0 as u8, counts(&lease.rows)[0])),
-            },
-            Real::Push(push) => Word::Push {
-                sequence: push.sequence as u8,
-                clock: push.clock.0 as u8,
-                task: counts(&push.deltas[0].rows).iter().position(|n| *n > 0).expect("adds for its task")
-                    as u8,
-                returns: push.returns.first().map(|lease| (lease.block.0 as u8, counts(&lease.rows)[0])),
-            },
-            Real::Applied(applied) => Word::Applied { sequence: applied.sequence as u8 },
-            Real::Report(report) => Word::Report { clock: report.clock.0 as u8 },
-            Real::Commit(Commit { worker, clock }) => {
-                Word::Commit { worker: worker.0 as u8, clock: clock.0 as u8 }
-            }
-            Real::Advance(Advance { min }) => Word::Advance { min: min.0 as u8 },
-            Real::OfCrews(word) => word.clone(),
+    match real {
+        Real::Assign(Assign { clock, min, task }) => {
+            Word::Assign { clock: clock.0 as u8, min: min.0 as u8, task: number(task) }
         }
+        Real::Pull(pull) => Word::Pull {
+            ticket: pull.ticket as u8,
+            need: pull.need.0 as u8,
+            page: !pull.pages.is_empty(),
+            lease: pull.leases.first().map(|(_, block)| block.0 as u8),
+        },
+        Real::Rows(rows) => Word::Rows {
+            ticket: rows.ticket as u8,
+            min: rows.min.0 as u8,
+            applied: match to {
+                Place::Worker(worker) => rows.applied.get(usize::from(worker)).map_or(0, |n| *n as u8),
+                _ => 0,
+            },
+            page: rows.pages.first().map(|page| counts(&page.rows)),
+            lease: rows.leases.first().map(|lease| (lease.block.0 as u8, counts(&lease.rows)[0])),
+        },
+        Real::Push(push) => Word::Push {
+            sequence: push.sequence as u8,
+            clock: push.clock.0 as u8,
+            task: counts(&push.deltas[0].rows).iter().position(|n| *n > 0).expect("adds for its task") as u8,
+            returns: push.returns.first().map(|lease| (lease.block.0 as u8, counts(&lease.rows)[0])),
+        },
+        Real::Applied(applied) => Word::Applied { sequence: applied.sequence as u8 },
+        Real::Report(report) => Word::Report { clock: report.clock.0 as u8 },
+        Real::Commit(Commit { worker, clock }) => {
+            Word::Commit { worker: worker.0 as u8, clock: clock.0 as u8 }
+        }
+        Real::Advance(Advance { min }) => Word::Advance { min: min.0 as u8 },
+        Real::OfCrews(word) => word.clone(),
     }
 }
 

@@ -89,7 +89,7 @@ impl Worker {
     }
 
     /// The step is computed: it adds 1 for its task to every shard, and visits its block.
-    pub(crate) fn computed(&mut self, backed: bool, rules: &Rules) -> Vec<Said> {
+    pub(crate) fn computed(&mut self, backed: impl Fn(u8) -> bool, rules: &Rules) -> Vec<Said> {
         let Prepared { clock, task, lease, .. } = self.computing.take().expect("computes");
         let (mut said, mut awaited) = (Vec::new(), BTreeSet::new());
         for shard in 0..rules.shards {
@@ -98,7 +98,7 @@ impl Worker {
             self.outbox.push((shard, clock, *sequence, task));
             let returns = lease.filter(|(block, _)| rules.home(*block) == shard);
             let returns = returns.map(|(block, visits)| (block, visits + 1));
-            for backup in [false].into_iter().chain(backed.then_some(true)) {
+            for backup in [false].into_iter().chain(backed(shard).then_some(true)) {
                 let place = Place::Shard(shard, backup);
                 awaited.insert((place, *sequence));
                 said.push((place, Word::Push { sequence: *sequence, clock, task, returns }));

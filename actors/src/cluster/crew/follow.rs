@@ -50,8 +50,11 @@ impl Crew {
             PeerEvent::Down(peer, why) if peer.node == lead => self.lost_the_lead(&why),
             PeerEvent::Goodbye(peer) if peer.node == lead => self.lost_the_lead("it ended"),
             PeerEvent::Refused(why) => self.refused(&why),
-            PeerEvent::Down(peer, why) if self.follow().alone.is_none() => {
-                self.say(UpWord::Unreachable(peer.node, peer.incarnation, why));
+            PeerEvent::Down(peer, why) => {
+                if self.follow().alone.is_none() {
+                    self.say(UpWord::Unreachable(peer.node.clone(), peer.incarnation, why.clone()));
+                }
+                self.follow().down.push((peer, why));
             }
             _ => {}
         }
@@ -92,6 +95,11 @@ impl Crew {
             Down::Members(members) => self.meet(&members),
             Down::Deploy(layout, origin, min) => {
                 self.follow().generation = layout.generation;
+                let nodes = layout.nodes();
+                let down = self.follow().down.clone();
+                for (peer, why) in down.into_iter().filter(|(peer, _)| nodes.contains(&peer.node)) {
+                    self.say(UpWord::Unreachable(peer.node, peer.incarnation, why)); // unless it is another life
+                }
                 self.task(Task::Deploy(layout, origin, min));
             }
             Down::Begin(generation) => self.task(Task::Begin(generation)),
