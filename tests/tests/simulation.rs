@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use slackline_tests::simulation::{Circumstances, Mutation};
 use slackline_tests::soak::soak;
 
-const SEEDS: u64 = 3000;
+const SEEDS: u64 = 2000;
 
 #[test]
 fn no_seed_breaks_a_promise() {

@@ -290,7 +290,7 @@ impl Ring {
             Body::Deploy(layout, ..) => self.nodes[node].generation = layout.generation,
             Body::Begin(generation) => self.begin(node, generation),
             Body::Fence(life) => {
-                self.nodes[node].fenced.insert(life);
+                self.nodes[node].down.push(life);
                 self.net.sever(self.life(node), life);
             }
             Body::End | Body::Refused => self.close(node),

@@ -236,7 +236,7 @@ impl System {
         let said = match (to, word) {
             (_, Word::Deploy { min }) => {
                 self.deploy(to, min);
-                self.changing.iter_mut().for_each(|before| drop(before.remove(&to)));
+                self.changing.iter_mut().for_each(|before| before.retain(|place| *place != to));
                 vec![(Place::Scheduler, Word::Deployed)]
             }
             (Place::Scheduler, Word::Deployed) => return self.deployed(),
@@ -246,6 +246,7 @@ impl System {
                     Word::Join => self.scheduler.join(worker, rules),
                     _ => self.report(worker, rules),
                 };
+                self.check_gate(&said, rules);
                 said.into_iter().flat_map(|said| self.address(said)).collect()
             }
             (Place::Worker(worker), word) => {
@@ -358,12 +359,20 @@ impl System {
         Event { told: Told::Computed(worker), said, prepared: next }
     }
 
-    fn check(&mut self, worker: u8, prepared: &Prepared, rules: &Rules) {
-        let slowest =
-            self.scheduler.hands.values().filter_map(|hand| hand.front()).map(|(clock, _)| *clock).min();
-        if slowest.is_some_and(|slowest| prepared.clock > slowest + rules.s) {
+    /// Nobody is let through further ahead of the slowest at work than the bound.
+    fn check_gate(&mut self, said: &[(Option<u8>, Word)], rules: &Rules) {
+        let fronts = self.scheduler.hands.values().filter_map(|hand| hand.front());
+        let slowest = fronts.map(|(clock, _)| *clock).min();
+        let furthest = said.iter().filter_map(|(_, word)| match word {
+            Word::Assign { clock, .. } => Some(*clock),
+            _ => None,
+        });
+        if furthest.max().zip(slowest).is_some_and(|(furthest, slowest)| furthest > slowest + rules.s) {
             self.known.broken = Some(Promise::Gate);
         }
+    }
+
+    fn check(&mut self, worker: u8, prepared: &Prepared, rules: &Rules) {
         let oldest = rules.oldest(prepared.clock);
         for counts in &prepared.reads {
             for (who, clock, task) in &self.known.made {

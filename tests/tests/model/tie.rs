@@ -103,8 +103,9 @@ impl Cores {
     }
 
     fn seat(&mut self, worker: u8) {
-        let backed =
-            self.stores.keys().filter(|(_, backup)| *backup).map(|(shard, _)| ShardId((*shard).into()));
+        let both =
+            |shard: &u8| [false, true].iter().all(|backup| self.stores.contains_key(&(*shard, *backup)));
+        let backed = (0..self.rules.shards).filter(both).map(|shard| ShardId(shard.into()));
         let setting = Setting {
             tables: Arc::clone(&self.tables),
             placement: Placement::over(self.rules.shards.into()),

@@ -103,7 +103,11 @@ impl Crew {
                 self.task(Task::Deploy(layout, origin, min));
             }
             Down::Begin(generation) => self.task(Task::Begin(generation)),
-            Down::Fence(node, incarnation, why) => self.bridge.fence(&Peer { node, incarnation }, &why),
+            Down::Fence(node, incarnation, why) => {
+                let peer = Peer { node, incarnation };
+                self.bridge.fence(&peer, &why);
+                self.follow().down.push((peer, why));
+            }
             Down::End(why) => self.close(why),
         }
     }
