@@ -210,7 +210,7 @@ impl Ring {
     }
 
     /// A crew hears something.
-    pub(crate) fn to_crew(&mut self, lane: Lane, body: Body) {
+    pub(crate) fn at_crew(&mut self, lane: Lane, body: Body) {
         let from = lane.from();
         match (lane.to().0, from) {
             (0, _) if self.lead.is_none() => {}
@@ -220,6 +220,7 @@ impl Ring {
         }
     }
 
+    #[allow(clippy::needless_pass_by_value)] // a word that was heard is gone
     fn follower_says(&mut self, from: Life, body: Body) {
         let node = from.0;
         let known = self.lead().members.contains(&from);
@@ -259,6 +260,7 @@ impl Ring {
         self.captain().lost(&name(node), "it left", true)
     }
 
+    #[allow(clippy::needless_pass_by_value)] // a word that was heard is gone
     fn own_node_says(&mut self, body: Body) {
         let commands = match body {
             Body::Halted(generation, min) => {
@@ -345,7 +347,7 @@ impl Ring {
         let stores: Option<Vec<_>> = layout.shards.iter().enumerate().map(store).collect();
         let (Some(stores), Some(lead)) = (stores, &self.lead) else { return };
         // A schedule that winds down is not one to go on with.
-        if chance % 3 > 0 && lead.finished.is_none() && !lead.stopped {
+        if !chance.is_multiple_of(3) && lead.finished.is_none() && !lead.stopped {
             let calls = lead.calls.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
             let (clock, past) = (lead.dispatch.min(), self.world.past.clone());
             self.saved = Saved { clock, calls, stores, past };

@@ -24,14 +24,14 @@ impl Ring {
         }
         let Envelope { generation, from, to, body } = envelope;
         match to {
-            Place::Scheduler => self.to_scheduler(lane, generation, body),
-            Place::Crew => self.to_crew(lane, body),
-            Place::Node => self.to_node(node, generation, body),
+            Place::Scheduler => self.at_scheduler(lane, generation, body),
+            Place::Crew => self.at_crew(lane, body),
+            Place::Node => self.at_node(node, generation, body),
             _ if self.cast_of(node, generation).is_none() => {}
-            Place::Worker(worker) => self.to_worker(node, generation, worker, body),
-            Place::App(worker) => self.to_app(node, generation, worker, body),
-            Place::Shard(shard) => self.to_shard((node, generation), (lane, from), (shard, false), body),
-            Place::Backup(shard) => self.to_shard((node, generation), (lane, from), (shard, true), body),
+            Place::Worker(worker) => self.at_worker(node, generation, worker, body),
+            Place::App(worker) => self.at_app(node, generation, worker, body),
+            Place::Shard(shard) => self.at_shard((node, generation), (lane, from), (shard, false), body),
+            Place::Backup(shard) => self.at_shard((node, generation), (lane, from), (shard, true), body),
         }
     }
 
@@ -48,7 +48,7 @@ impl Ring {
         &self.nodes[node].cast.as_ref().expect("the generation is there").layout
     }
 
-    fn to_worker(&mut self, node: usize, generation: u32, worker: usize, body: Body) {
+    fn at_worker(&mut self, node: usize, generation: u32, worker: usize, body: Body) {
         let actions = match body {
             Body::Assign(assign) => self.desk(node, worker).assign(assign),
             Body::Rows(mut rows) => {
@@ -70,7 +70,7 @@ impl Ring {
         }
     }
 
-    fn to_app(&mut self, node: usize, generation: u32, worker: usize, body: Body) {
+    fn at_app(&mut self, node: usize, generation: u32, worker: usize, body: Body) {
         let Body::Compute(step) = body else { panic!("no such arrow") };
         let outcome = if generation == self.world.generation {
             membership::one_generation_at_work(self, generation);
@@ -82,7 +82,7 @@ impl Ring {
         self.act(node, worker, actions);
     }
 
-    fn to_shard(
+    fn at_shard(
         &mut self,
         (node, generation): (usize, u32),
         (lane, from): (Lane, Place),

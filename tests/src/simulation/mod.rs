@@ -87,7 +87,8 @@ impl Circumstances {
             Self::Cluster => Plan::of_cluster(seed),
             Self::Uneven => {
                 let s = seed / 2 % 5;
-                let consistency = if seed % 2 == 0 { Consistency::Ssp(s) } else { Consistency::Essp(s) };
+                let consistency =
+                    if seed.is_multiple_of(2) { Consistency::Ssp(s) } else { Consistency::Essp(s) };
                 Plan { consistency, uneven: true, workers: 4, parts: 8, ..Plan::random(seed) }
             }
             Self::Twice => Plan { consistency: Consistency::Bsp, stop_after: None, ..Plan::random(seed) },

@@ -38,7 +38,7 @@ impl Mutant {
 
     fn every(&mut self, fault: Fault, nth: u32) -> bool {
         self.times += u32::from(self.fault == fault);
-        self.fault == fault && self.times % nth == 0
+        self.fault == fault && self.times.is_multiple_of(nth)
     }
 
     /// Whether a shard hears that a step counts.

@@ -83,7 +83,7 @@ impl Ring {
     }
 
     /// The scheduler of the lead hears something.
-    pub(crate) fn to_scheduler(&mut self, lane: Lane, generation: u32, body: Body) {
+    pub(crate) fn at_scheduler(&mut self, lane: Lane, generation: u32, body: Body) {
         let Some(lead) = &mut self.lead else { return };
         match body {
             Body::Halt(generation, workers) => {
@@ -131,7 +131,10 @@ impl Ring {
 
     /// Nothing is in flight and nothing is left to do.
     pub(crate) fn finish(&mut self, ending: Ending) {
-        assert!(self.world.at_work.iter().all(|steps| steps.is_empty()), "nothing is in flight at the end");
+        assert!(
+            self.world.at_work.iter().all(std::collections::VecDeque::is_empty),
+            "nothing is in flight at the end"
+        );
         let lead = self.lead.as_mut().expect("the scheduler is with the lead");
         assert_eq!(lead.finished, None, "a run ends once");
         lead.finished = Some(ending.clone());
@@ -159,7 +162,7 @@ impl Ring {
     }
 
     /// The node of the lead hears something; other nodes hear from their crew.
-    pub(crate) fn to_node(&mut self, node: usize, generation: u32, body: Body) {
+    pub(crate) fn at_node(&mut self, node: usize, generation: u32, body: Body) {
         match body {
             Body::Halt(..) => self.send((node, Place::Node), (node, Place::Scheduler), 0, body),
             Body::Deploy(layout, origin, min) => {

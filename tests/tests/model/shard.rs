@@ -84,6 +84,7 @@ impl Shard {
         self.min = self.min.max(min);
     }
 
+    #[allow(clippy::needless_pass_by_value)] // a word that was heard is gone
     fn pull(&mut self, worker: u8, word: Word) -> Vec<(u8, Word)> {
         let Word::Pull { ticket, need, page, lease } = word else { panic!("a pull") };
         let home = lease.is_none_or(|block| self.blocks[&block].1.is_none());
