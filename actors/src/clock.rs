@@ -125,13 +125,13 @@ impl FromStr for Consistency {
 ///
 /// A worker that the schedule has nothing for is *parked*: it has no update under way, so it holds nobody back,
 /// and it comes back at `min`. So `min` never falls.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct VectorClock {
     workers: BTreeMap<WorkerId, Entry>,
     min: Clock,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Entry {
     finished: Clock,
     parked: bool,

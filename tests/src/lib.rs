@@ -1,1 +1,4 @@
-//! Tests that cross crates.
+//! Tests that cross crates; the simulation of whole runs that a test and the soak share.
+
+pub mod simulation;
+pub mod soak;

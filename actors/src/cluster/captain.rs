@@ -203,6 +203,7 @@ impl Captain {
         }
         let Some(member) = self.members.remove(name) else { return Vec::new() };
         self.gone.insert(name.to_owned(), why.to_owned());
+        self.whole.forget(name);
         let reason = format!("{name} was taken to be dead ({why}); start it again to join anew");
         let fence = Command::Fence(name.to_owned(), member.arrival.incarnation, reason);
         if self.stage == Stage::Gathering {
@@ -211,7 +212,8 @@ impl Captain {
         }
         let took_part = self.layout.nodes().iter().any(|node| node == name);
         let mut commands = vec![fence];
-        let next = if took_part { self.regroup() } else { Vec::new() };
+        // Whoever hosts nothing may still be waited for.
+        let next = if took_part { self.regroup() } else { self.deployed(name, self.layout.generation) };
         let remedy = match self.origin {
             Origin::Saved if took_part => "the run goes back to its last checkpoint",
             _ if member.workers.is_empty() => "its rows come from their replicas",

@@ -14,7 +14,7 @@ use super::captain::{Captain, Origin};
 use super::layout::{Layout, NodeName};
 use super::words::{AskStatus, AskStop, Down, Up};
 use super::{MemberNews, Place, Role, Status};
-use crate::bridge::{self, Address, Bridge, PeerEvent};
+use crate::bridge::{self, Address, Bridge, Peer, PeerEvent};
 use crate::monitor::Event;
 use crate::node::{Task, Word};
 
@@ -75,6 +75,8 @@ struct Follow {
     alone: Option<Instant>,
     /// Those that it dials, and where.
     dialled: BTreeMap<NodeName, String>,
+    /// Lives of other nodes that it does not reach any more, and why: a lead that came since may not know.
+    down: Vec<(Peer, String)>,
 }
 
 /// Something about a peer, from the bridge.
@@ -131,6 +133,7 @@ impl Crew {
                 taken: Some(taken),
                 alone: Some(Instant::now()),
                 dialled: BTreeMap::new(),
+                down: Vec::new(),
             }),
         };
         let now = Instant::now();

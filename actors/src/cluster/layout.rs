@@ -103,6 +103,16 @@ impl Layout {
         layout
     }
 
+    /// A node is gone, and with it the rows it had: another life of it comes without.
+    pub fn forget(&mut self, node: &str) {
+        for holders in &mut self.shards {
+            holders.backup.take_if(|backup| backup == node);
+            if holders.primary == node {
+                holders.primary = holders.backup.take().unwrap_or_default();
+            }
+        }
+    }
+
     /// Gives every shard without a backup one, where replicas are asked for and there is another node for it.
     fn add_backups(&mut self, hosts: &[Host], replicas: usize) {
         for number in 0..self.shards.len() {

@@ -47,8 +47,8 @@ pub(crate) enum UpWord {
     GaveUp(String),
     /// It would like to leave in good order.
     Leave,
-    /// It cannot reach another node.
-    Unreachable(NodeName, String),
+    /// It cannot reach this life of another node.
+    Unreachable(NodeName, u64, String),
 }
 
 /// Lead → follower.

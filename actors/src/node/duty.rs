@@ -100,10 +100,15 @@ impl Node {
             let Some(RollBack { path, saved }) = back? else { return Ok(halted) };
             let min = saved.clock;
             scheduler.send(RollBack { path, saved }).await.map_err(|error| error.to_string())??;
-            Ok(Halted { min, finished: Vec::new() })
+            Ok(Halted { min, finished: Vec::new() }) // nothing of the generation before counts
         };
         ctx.wait(halting.into_actor(self).map(move |halted: Result<Halted, String>, node, _| match halted {
-            Ok(halted) => node.say(Word::Halted(generation, halted)),
+            Ok(halted) => {
+                if origin == Origin::Saved {
+                    node.finished = None; // what had been done is not done any more
+                }
+                node.say(Word::Halted(generation, halted));
+            }
             Err(why) => {
                 node.end(Err(RunError::Failed(format!("the run cannot go back to a checkpoint: {why}"))))
             }

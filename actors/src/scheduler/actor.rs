@@ -28,6 +28,8 @@ pub struct Scheduler {
     pub(super) dispatch: Dispatch,
     /// The generation of members that it speaks with.
     generation: u32,
+    /// Workers of a generation that it has not met yet: word from another node may come before that of its own.
+    early: Vec<Join>,
     shards: Vec<ToShard>,
     workers: BTreeMap<WorkerId, Recipient<Assign>>,
     /// The shards, to ask for their rows.
@@ -150,6 +152,7 @@ impl Scheduler {
         Self {
             dispatch,
             generation: 0,
+            early: Vec::new(),
             shards: Vec::new(),
             workers: BTreeMap::new(),
             snaps: Vec::new(),
@@ -206,6 +209,13 @@ impl Scheduler {
             }
         }
         self.breather.breathe(ctx);
+    }
+
+    fn join(&mut self, Join { worker, generation }: Join, ctx: &mut Context<Self>) {
+        if generation == self.generation {
+            let orders = self.dispatch.join(worker);
+            self.carry_out(orders, ctx);
+        }
     }
 
     fn mark(&mut self, mark: Mark) {
@@ -274,6 +284,8 @@ impl Handler<Meet> for Scheduler {
         (self.generation, self.shards) = (generation, shards);
         self.dispatch.settle(&homes);
         self.keep_from(snaps, ctx);
+        let early = std::mem::take(&mut self.early);
+        early.into_iter().for_each(|join| self.join(join, ctx));
     }
 }
 
@@ -300,12 +312,11 @@ impl Handler<Halt> for Scheduler {
 
 impl Handler<Join> for Scheduler {
     type Result = ();
-    fn handle(&mut self, Join { worker, generation }: Join, ctx: &mut Self::Context) {
-        if generation != self.generation {
-            return;
+    fn handle(&mut self, join: Join, ctx: &mut Self::Context) {
+        match join.generation > self.generation {
+            true => self.early.push(join),
+            false => self.join(join, ctx),
         }
-        let orders = self.dispatch.join(worker);
-        self.carry_out(orders, ctx);
     }
 }
 

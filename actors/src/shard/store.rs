@@ -31,6 +31,7 @@ pub enum Outgoing {
 }
 
 /// The rows of one shard and what it owes to whom.
+#[derive(Clone)]
 pub struct Store {
     id: ShardId,
     consistency: Consistency,
@@ -59,6 +60,7 @@ pub struct Store {
 }
 
 /// A push that is not folded in yet.
+#[derive(Clone)]
 struct Held {
     sequence: u64,
     deltas: Vec<Page>,
@@ -66,6 +68,7 @@ struct Held {
     returns: Vec<Lease>,
 }
 
+#[derive(Clone)]
 struct Pending {
     number: u64,
     snap: Snap,

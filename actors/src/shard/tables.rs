@@ -10,6 +10,7 @@ use crate::table::{Rule, Table, Usage};
 use crate::values::{Buffer, Content, Element, Kind};
 
 /// Every table's share of one shard.
+#[derive(Clone)]
 pub(super) struct Tables {
     tables: Arc<Vec<Table>>,
     pages: Vec<BTreeMap<PageId, Versions>>,
@@ -21,6 +22,7 @@ pub(super) struct Tables {
 /// Readers keep the version that they have read, so an update cannot be folded into it. By the time of the next
 /// update they have moved on as a rule, and the memory of the version before serves again; without this, updates
 /// of large tables spend half of their time in the allocator and on fresh memory (`benches/shard.rs`).
+#[derive(Clone)]
 struct Versions {
     now: Arc<Buffer>,
     before: Option<Arc<Buffer>>,
@@ -42,14 +44,14 @@ impl Versions {
 }
 
 /// A leased block, and memory for the next copy of it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Block {
     slot: Slot,
     spare: Option<Buffer>,
 }
 
 /// Where a leased block is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Slot {
     Home(Buffer),
     /// With a worker; `kept` is what it got, in case the step never counts.

@@ -4,7 +4,6 @@ mod ends;
 mod hosts;
 mod mistakes;
 mod tables;
-mod wire;
 
 use actix::prelude::*;
 use slackline::prelude::*;

@@ -65,11 +65,13 @@ proptest! {
         let (priorities, values) = (vec![(VariableId(n), f32::NAN)], vec![(VariableId(n), 1.0)]);
         let findings = Findings { cost: -0.5, sums: orders, priorities, values };
         for result in [Ok(findings), Err(Failure::Again(why.clone())), Err(Failure::Fatal(why))] {
-            same(&Report { worker, clock, result, computed: clock.0, waited: 0, staleness: clock.0 });
+            let (computed, staleness) = (clock.0, clock.0);
+            same(&Report { worker, generation: n, clock, result, computed, waited: 0, staleness });
         }
-        same(&Applied { shard: ShardId(n), sequence: clock.0 });
+        same(&Applied { shard: ShardId(n), sequence: clock.0, backup: some });
+        same(&Commit { worker, clock });
         same(&Advance { min: clock });
-        same(&Join { worker });
+        same(&Join { worker, generation: n });
         same(&Stop);
         same(&Snap { table: TableId(n as u16), need: clock });
     }

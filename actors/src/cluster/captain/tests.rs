@@ -89,6 +89,40 @@ fn a_second_death_while_rows_are_brought_counts_only_holders_that_had_theirs() {
 }
 
 #[test]
+fn a_node_that_comes_back_has_none_of_the_rows_it_had() {
+    let mut captain = running(&["a", "b", "c"], 1);
+    captain.lost("b", "silent", false);
+    captain.came(arrival("b", 2));
+    let (layout, origin) = deployed_layout(&captain.ready("b"));
+    assert_eq!(
+        (origin, layout.shards[1].primary.as_str()),
+        (Origin::Kept, "c"),
+        "b had shard 1, in another life"
+    );
+    let commands = complete(&mut captain);
+    let [Command::Fill { backups, .. }, ..] = &commands[..] else { panic!("{commands:?}") };
+    let stands_by = |shard: &&ShardId| layout.shards[shard.index()].backup.as_deref() == Some("b");
+    let b_stands_by = layout.shards_of("b").count();
+    assert_eq!(
+        backups.iter().filter(stands_by).count(),
+        b_stands_by,
+        "b is brought all the rows that it is to have"
+    );
+}
+
+#[test]
+fn nobody_waits_for_a_dead_node_that_hosts_nothing() {
+    let mut captain = Captain::new(expected(&["a", "b"]), 0, false);
+    captain.came(arrival("a", 1));
+    captain.came(Arrival { workers: 0, shards: 0, ..arrival("b", 1) });
+    captain.ready("a");
+    captain.ready("b");
+    captain.deployed("a", 1);
+    let commands = captain.lost("b", "silent", false);
+    assert!(matches!(commands.last(), Some(Command::Fill { .. })), "{commands:?}");
+}
+
+#[test]
 fn a_death_while_everything_is_rebuilt_has_it_rebuilt_again() {
     let mut captain = running(&["a", "b", "c"], 0);
     captain.lost("b", "silent", false);

@@ -50,8 +50,11 @@ impl Crew {
             PeerEvent::Down(peer, why) if peer.node == lead => self.lost_the_lead(&why),
             PeerEvent::Goodbye(peer) if peer.node == lead => self.lost_the_lead("it ended"),
             PeerEvent::Refused { node, why } if node == lead => self.refused(&why),
-            PeerEvent::Down(peer, why) if self.follow().alone.is_none() => {
-                self.say(UpWord::Unreachable(peer.node, why));
+            PeerEvent::Down(peer, why) => {
+                if self.follow().alone.is_none() {
+                    self.say(UpWord::Unreachable(peer.node.clone(), peer.incarnation, why.clone()));
+                }
+                self.follow().down.push((peer, why));
             }
             _ => {}
         }
@@ -92,13 +95,20 @@ impl Crew {
             Down::Members(members) => self.meet(&members),
             Down::Deploy(layout, origin, halted) => {
                 self.follow().generation = layout.generation;
+                let nodes = layout.nodes();
+                let down = self.follow().down.clone();
+                for (peer, why) in down.into_iter().filter(|(peer, _)| nodes.contains(&peer.node)) {
+                    self.say(UpWord::Unreachable(peer.node, peer.incarnation, why)); // unless it is another life
+                }
                 self.task(Task::Deploy(layout, origin, halted));
             }
             Down::Begin(generation) => self.task(Task::Begin(generation)),
             Down::Fence(node, incarnation, why) => {
                 self.follow().dialled.remove(&node);
                 self.bridge.forget(&node);
-                self.bridge.fence(&Peer { node, incarnation }, &why);
+                let peer = Peer { node, incarnation };
+                self.bridge.fence(&peer, &why);
+                self.follow().down.push((peer, why));
             }
             Down::End(why) => self.close(why),
         }

@@ -90,7 +90,10 @@ impl Crew {
             UpWord::Deployed(generation) => self.lead().captain.deployed(&node, generation),
             UpWord::GaveUp(why) => self.lead().captain.end(Err(format!("node {node}: {why}"))),
             UpWord::Leave => self.asked_to_leave(&node),
-            UpWord::Unreachable(other, why) => {
+            UpWord::Unreachable(other, life, why) => {
+                if !self.lead().members.iter().any(|(name, alive, _)| *name == other && *alive == life) {
+                    return; // another life of it has come since
+                }
                 let why = format!("{node} cannot reach it: {why}");
                 self.lead().captain.lost(&other, &why, false)
             }

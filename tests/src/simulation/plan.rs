@@ -5,11 +5,15 @@ use std::sync::Arc;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use slackline::id::ShardId;
+use slackline::placement::Placement;
 use slackline::scheduler::policy::{Dependency, Evaluated, Fixed, Priority, Rotation, Schedule, Shuffled};
+use slackline::shard::Store;
 use slackline::values::Buffer;
 use slackline::{Consistency, Rule, Table, UpdateRule, VariableId};
 
-use crate::toy::Rounds;
+use super::faults::Cluster;
+use super::toy::Rounds;
 
 /// The circumstances of a run.
 #[derive(Debug, Clone)]
@@ -33,28 +37,13 @@ pub(crate) struct Plan {
     pub(crate) split: bool,
     /// Whether some lanes are much slower than others.
     pub(crate) uneven: bool,
-    /// Whether it is a cluster, where steps count once they are committed.
-    pub(crate) cluster: bool,
-    /// Whether every shard has a backup, in a cluster.
-    pub(crate) backed: bool,
-    /// In a cluster: changes of members, after so many deliveries.
-    pub(crate) changes: Vec<(u32, Change)>,
+    /// The nodes, and what happens to them, if it is a cluster, where steps count once they are committed.
+    pub(crate) cluster: Option<Cluster>,
     /// After how many deliveries the run is told to stop.
     pub(crate) stop_after: Option<u32>,
     /// After how many deliveries each the run is drained for a checkpoint; 0 for never.
     pub(crate) drain_every: u32,
     pub(crate) seed: u64,
-}
-
-/// A change of members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// A worker dies, unless it is the last one.
-    Lose(usize),
-    /// A shard dies, if it has a backup.
-    LoseShard(usize),
-    /// The worker with the highest number that is not there joins.
-    Join,
 }
 
 /// Which schedule.
@@ -99,33 +88,22 @@ impl Plan {
             split: rng.random(),
             uneven: rng.random(),
             stop_after: (rng.random_range(0..5) == 0).then(|| rng.random_range(0..300)),
-            cluster: false,
-            backed: false,
-            changes: Vec::new(),
             drain_every: *[0, 0, 7, 40, 150].choose(&mut rng).expect("not empty"),
+            cluster: None,
             seed,
         }
     }
 
-    /// A cluster whose members change.
+    /// A cluster that things happen to. Workers get new numbers whenever they come, so tables have room for many.
     pub(crate) fn of_cluster(seed: u64) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ 0xC1);
+        let cluster = Cluster::random(&mut rng);
+        let (workers, shards) = (cluster.numbers(), cluster.shards());
         let plan = Self::random(seed);
-        let changes = (0..rng.random_range(0..4)).map(|_| {
-            let change = match rng.random_range(0..3) {
-                0 => Change::Lose(rng.random_range(0..plan.workers)),
-                1 => Change::LoseShard(rng.random_range(0..plan.shards)),
-                _ => Change::Join,
-            };
-            (rng.random_range(0..400), change)
-        });
-        Self { changes: changes.collect(), cluster: true, backed: rng.random(), ..plan }
-    }
-
-    /// The workers that are there from the start; the others join.
-    pub(crate) fn workers_at_start(&self) -> usize {
-        let joining = self.changes.iter().filter(|(_, change)| *change == Change::Join).count();
-        self.workers.saturating_sub(joining).max(1)
+        let passes = plan.passes + u64::from(rng.random_range(0..4u8));
+        let stop_after = plan.stop_after.filter(|_| rng.random());
+        let duplicates = if cluster.loss > 0 { plan.duplicates } else { 0 };
+        Self { workers, shards, passes, stop_after, duplicates, cluster: Some(cluster), ..plan }
     }
 
     pub(crate) fn rotates(&self) -> bool {
@@ -149,6 +127,13 @@ impl Plan {
             Kind::Priority => Box::new(priority),
             Kind::Dependency => Box::new(Dependency::new(priority, conflict, 0.5)),
         }
+    }
+
+    /// A shard with its rows at their start.
+    pub(crate) fn store(&self, shard: usize, tables: &Arc<Vec<Table>>) -> Store {
+        let placement = Placement::over(self.shards);
+        let store = Store::new(ShardId::at(shard), placement, Arc::clone(tables), self.consistency);
+        if self.cluster.is_some() { store.transactional() } else { store }
     }
 
     pub(crate) fn tables(&self) -> Vec<Table> {
