@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Mark, Next, Schedule};
 use crate::checkpoint::{Bytes, pack, unpack};
+use crate::cluster::Homes;
 use crate::id::{PartId, VariableId, WorkerId};
 use crate::message::{Findings, Task};
 
@@ -130,6 +131,10 @@ impl<S: Schedule, I: Interference> Schedule for Dependency<S, I> {
         }
         let open = self.open.remove(&task.part).expect("looked at");
         self.inner.finished(&open.task, &open.found)
+    }
+
+    fn settle(&mut self, homes: &Homes) {
+        self.inner.settle(homes);
     }
 
     fn put_back(&mut self, task: Task) {

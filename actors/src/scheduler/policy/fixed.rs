@@ -7,8 +7,9 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
-use super::{Mark, Next, Schedule};
+use super::{Mark, Next, Schedule, take_near};
 use crate::checkpoint::{pack, unpack};
+use crate::cluster::Homes;
 use crate::id::{PartId, WorkerId};
 use crate::message::{Findings, Task};
 
@@ -47,6 +48,7 @@ struct Passes {
     in_flight: BTreeSet<PartId>,
     /// Cost and finished parts of passes that are not complete.
     open: BTreeMap<u64, (f64, usize)>,
+    homes: Homes,
 }
 
 /// What a checkpoint keeps of passes.
@@ -62,7 +64,7 @@ struct Saved {
 impl Passes {
     fn new(n_parts: usize, passes: u64, shuffle: Option<Xoshiro256PlusPlus>) -> Self {
         let (left, in_flight, open) = (VecDeque::new(), BTreeSet::new(), BTreeMap::new());
-        Self { n_parts, passes, shuffle, begun: 0, left, in_flight, open }
+        Self { n_parts, passes, shuffle, begun: 0, left, in_flight, open, homes: Homes::default() }
     }
 
     fn begin(&mut self) {
@@ -75,12 +77,13 @@ impl Passes {
         self.begun += 1;
     }
 
-    fn next(&mut self) -> Next {
+    fn next(&mut self, worker: WorkerId) -> Next {
         if self.left.is_empty() && self.begun < self.passes {
             self.begin();
         }
-        let free = self.left.iter().position(|task| !self.in_flight.contains(&task.part));
-        match free.and_then(|place| self.left.remove(place)) {
+        let (in_flight, homes) = (&self.in_flight, &self.homes);
+        let free = |task: &Task| !in_flight.contains(&task.part);
+        match take_near(&mut self.left, free, |task| homes.is_home(worker, task.part)) {
             Some(task) => {
                 self.in_flight.insert(task.part);
                 Next::Task(task)
@@ -137,8 +140,8 @@ impl Passes {
 macro_rules! pass_schedule {
     ($name:ident, $called:literal) => {
         impl Schedule for $name {
-            fn next(&mut self, _: WorkerId) -> Next {
-                self.0.next()
+            fn next(&mut self, worker: WorkerId) -> Next {
+                self.0.next(worker)
             }
             fn finished(&mut self, task: &Task, findings: &Findings) -> Option<Mark> {
                 self.0.finished(task, findings)
@@ -148,6 +151,9 @@ macro_rules! pass_schedule {
             }
             fn wind_down(&mut self) -> bool {
                 self.0.wind_down()
+            }
+            fn settle(&mut self, homes: &Homes) {
+                self.0.homes = homes.clone();
             }
             fn pass_of(&self, task: &Task) -> Option<u64> {
                 Some(task.orders[0] as u64)

@@ -15,6 +15,8 @@ pub use passes::{Evaluated, Measure};
 pub use priority::{Guide, Priority, Verdict};
 pub use rotation::Rotation;
 
+use std::collections::VecDeque;
+
 use crate::cluster::Homes;
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +138,13 @@ impl<S: Schedule + ?Sized> Schedule for Box<S> {
     fn restore(&mut self, state: &[u8]) -> Result<(), String> {
         (**self).restore(state)
     }
+}
+
+/// Takes out the first of those that may go, one that is `near` before others.
+fn take_near<T>(left: &mut VecDeque<T>, may: impl Fn(&T) -> bool, near: impl Fn(&T) -> bool) -> Option<T> {
+    let nearest = left.iter().position(|task| may(task) && near(task));
+    let place = nearest.or_else(|| left.iter().position(may))?;
+    left.remove(place)
 }
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Mark, Next, Schedule};
+use super::{Mark, Next, Schedule, take_near};
 use crate::checkpoint::{Bytes, pack, unpack};
+use crate::cluster::Homes;
 use crate::id::{PartId, WorkerId};
 use crate::message::{Findings, Phase, Task};
 
@@ -31,6 +32,7 @@ pub struct Evaluated<S> {
     until: u64,
     /// Whether the model changed since the last evaluation.
     changed: bool,
+    homes: Homes,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -70,6 +72,7 @@ impl<S: Schedule> Evaluated<S> {
             due: None,
             passes: 0,
             changed: true,
+            homes: Homes::default(),
         }
     }
 
@@ -130,7 +133,8 @@ impl<S: Schedule> Schedule for Evaluated<S> {
         }
         match &mut self.stage {
             Stage::Evaluating { left, .. } => {
-                left.pop_front().map_or(Next::Wait, |part| Next::Task(Task::evaluate(part)))
+                let near = |part: &PartId| self.homes.is_home(worker, *part);
+                take_near(left, |_| true, near).map_or(Next::Wait, |part| Next::Task(Task::evaluate(part)))
             }
             _ => self.train(worker),
         }
@@ -160,6 +164,11 @@ impl<S: Schedule> Schedule for Evaluated<S> {
                 self.inner.put_back(task);
             }
         }
+    }
+
+    fn settle(&mut self, homes: &Homes) {
+        self.homes = homes.clone();
+        self.inner.settle(homes);
     }
 
     fn wind_down(&mut self) -> bool {

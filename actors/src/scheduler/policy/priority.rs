@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
-use super::{CANNOT, Mark, Next, Schedule};
+use super::{CANNOT, Mark, Next, Schedule, take_near};
 use crate::checkpoint::{Bytes, pack, unpack};
+use crate::cluster::Homes;
 use crate::id::{PartId, VariableId, WorkerId};
 use crate::message::{Findings, Task};
 use crate::scheduler::PriorityQueue;
@@ -83,6 +84,7 @@ pub struct Priority<G> {
     left: VecDeque<Task>,
     in_flight: BTreeSet<PartId>,
     ended: Option<Next>,
+    homes: Homes,
 }
 
 /// What a checkpoint keeps of it.
@@ -115,6 +117,7 @@ impl<G: Guide> Priority<G> {
             left: VecDeque::new(),
             in_flight: BTreeSet::new(),
             ended: None,
+            homes: Homes::default(),
         };
         new.sweep();
         new
@@ -182,7 +185,7 @@ impl<G: Guide> Priority<G> {
 }
 
 impl<G: Guide> Schedule for Priority<G> {
-    fn next(&mut self, _: WorkerId) -> Next {
+    fn next(&mut self, worker: WorkerId) -> Next {
         if let Some(ended) = &self.ended {
             return ended.clone();
         }
@@ -190,7 +193,8 @@ impl<G: Guide> Schedule for Priority<G> {
         if self.in_flight.len() >= width {
             return Next::Wait;
         }
-        match self.left.pop_front() {
+        let homes = &self.homes;
+        match take_near(&mut self.left, |_| true, |task| homes.is_home(worker, task.part)) {
             Some(task) => {
                 self.in_flight.insert(task.part);
                 Next::Task(task)
@@ -214,6 +218,10 @@ impl<G: Guide> Schedule for Priority<G> {
             self.go_on();
         }
         self.guide.mark()
+    }
+
+    fn settle(&mut self, homes: &Homes) {
+        self.homes = homes.clone();
     }
 
     fn put_back(&mut self, task: Task) {

@@ -1,12 +1,14 @@
 //! Rotation: a free (data part × model block) cell, the least visited first.
 //!
 //! Cells in flight share neither part nor block, so every update is exact: the static schedule of STRADS (Kim et
-//! al. 2016) with the free choice of FPSGD (Zhuang et al. 2013), which never waits for the slowest block.
+//! al. 2016) with the free choice of FPSGD (Zhuang et al. 2013), which never waits for the slowest block. Among equally
+//! visited cells a worker gets those whose part is at home with it.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Mark, Next, Schedule};
 use crate::checkpoint::{pack, unpack};
+use crate::cluster::Homes;
 use crate::id::{BlockId, PartId, WorkerId};
 use crate::message::{Findings, Task};
 
@@ -25,6 +27,7 @@ pub struct Rotation {
     n_in_flight: usize,
     /// Cost and finished cells of each pass.
     sums: Vec<(f64, usize)>,
+    homes: Homes,
 }
 
 /// What a checkpoint keeps of a rotation.
@@ -53,17 +56,19 @@ impl Rotation {
             block_in_flight: vec![false; n_blocks],
             n_in_flight: 0,
             sums: Vec::new(),
+            homes: Homes::default(),
         }
     }
 
-    fn free_cell(&self) -> Option<usize> {
+    fn free_cell(&self, worker: WorkerId) -> Option<usize> {
         let free = |cell: &usize| {
             !self.part_in_flight[cell / self.n_blocks]
                 && !self.block_in_flight[cell % self.n_blocks]
                 && self.visits[*cell] < self.passes
         };
         let rank = |cell: &usize| {
-            (self.visits[*cell], mix(self.seed ^ mix(*cell as u64 ^ self.visits[*cell] << 32)))
+            let away = !self.homes.is_home(worker, PartId::at(cell / self.n_blocks));
+            (self.visits[*cell], away, mix(self.seed ^ mix(*cell as u64 ^ self.visits[*cell] << 32)))
         };
         (0..self.visits.len()).filter(free).min_by_key(rank)
     }
@@ -85,8 +90,8 @@ fn mix(x: u64) -> u64 {
 }
 
 impl Schedule for Rotation {
-    fn next(&mut self, _: WorkerId) -> Next {
-        let free = if self.ending { None } else { self.free_cell() };
+    fn next(&mut self, worker: WorkerId) -> Next {
+        let free = if self.ending { None } else { self.free_cell(worker) };
         let Some(cell) = free else {
             return if self.n_in_flight == 0 { Next::Done } else { Next::Wait };
         };
@@ -127,6 +132,10 @@ impl Schedule for Rotation {
     fn wind_down(&mut self) -> bool {
         self.ending = true;
         self.visits.iter().any(|visits| *visits < self.passes)
+    }
+
+    fn settle(&mut self, homes: &Homes) {
+        self.homes = homes.clone();
     }
 
     fn pass_of(&self, task: &Task) -> Option<u64> {
