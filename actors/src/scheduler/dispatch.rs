@@ -56,6 +56,8 @@ pub struct Dispatch {
     /// Whether shards keep the updates of a step back until they are told that it counts.
     transactional: bool,
     clocks: VectorClock,
+    /// What counts of the last generation of members that anybody joined.
+    finished: Vec<(WorkerId, Clock)>,
     hands: BTreeMap<WorkerId, VecDeque<(Clock, Task)>>,
     /// Under `bsp`: what came in during the clock that is under way.
     held: BTreeMap<WorkerId, (Task, Report)>,
@@ -89,6 +91,7 @@ impl Dispatch {
             expected,
             transactional: false,
             clocks: VectorClock::default(),
+            finished: Vec::new(),
             hands: BTreeMap::new(),
             held: BTreeMap::new(),
             tries: BTreeMap::new(),

@@ -82,7 +82,11 @@ async fn a_node_that_stops_says_goodbye_when_all_has_arrived() {
     tokio::task::spawn_blocking(move || bridge.stop()).await.unwrap();
     b.written(110).await;
     assert!(matches!(b.events.recv_timeout(LONG), Ok(PeerEvent::Up(_))));
-    assert!(matches!(b.events.recv_timeout(LONG), Ok(PeerEvent::Goodbye(_))));
+    let mut later = std::iter::from_fn(|| b.events.recv_timeout(LONG).ok());
+    assert!(
+        later.any(|event| matches!(event, PeerEvent::Goodbye(_))),
+        "slow machines make it suspect before"
+    );
 
     assert_eq!(link.ask(SCRIBE, Question(1), LONG).await, Err(AskError::Closed));
 }

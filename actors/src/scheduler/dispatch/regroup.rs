@@ -22,7 +22,12 @@ impl Dispatch {
     ///
     /// What was reported counts, except under `bsp`, where a clock counts as a whole.
     pub fn regroup(&mut self, expected: usize) -> Halted {
-        let halted = Halted { min: self.clocks.min(), finished: self.clocks.all().collect() };
+        // Of a generation that nobody joined nothing counts, and who never heard of it may have to learn of the one before.
+        let finished: Vec<_> = self.clocks.all().collect();
+        if !finished.is_empty() {
+            self.finished = finished;
+        }
+        let halted = Halted { min: self.clocks.min(), finished: self.finished.clone() };
         let held = std::mem::take(&mut self.held).into_values().map(|(task, _)| task);
         let hands = std::mem::take(&mut self.hands).into_values().flatten().map(|(_, task)| task);
         let void: Vec<_> = held.chain(hands).collect();

@@ -83,7 +83,9 @@ impl Passes {
         }
         let (in_flight, homes) = (&self.in_flight, &self.homes);
         let free = |task: &Task| !in_flight.contains(&task.part);
-        match take_near(&mut self.left, free, |task| homes.is_home(worker, task.part)) {
+        let pass = self.left.iter().find(|task| free(task)).map(|task| task.orders[0]); // never the next one first
+        let near = |task: &Task| Some(task.orders[0]) == pass && homes.is_home(worker, task.part);
+        match take_near(&mut self.left, free, near) {
             Some(task) => {
                 self.in_flight.insert(task.part);
                 Next::Task(task)
