@@ -88,7 +88,13 @@ async fn run(n_workers: u32, consistency: Consistency, workers_at: &ArbiterHandl
         Instant::start_in_arbiter(workers_at, move |_| Instant { id, report }).recipient()
     };
     let workers = (0..n_workers).map(WorkerId).map(|id| (id, (worker(id), String::new()))).collect();
-    scheduler.do_send(Meet { generation: 1, shards: Vec::new(), workers, homes: Homes::default() });
+    scheduler.do_send(Meet {
+        generation: 1,
+        shards: Vec::new(),
+        workers,
+        homes: Homes::default(),
+        snaps: Vec::new(),
+    });
     (0..n_workers).map(WorkerId).for_each(|worker| scheduler.do_send(Join { worker, generation: 1 }));
     end.await.expect("the run ends");
 }

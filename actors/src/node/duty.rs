@@ -110,7 +110,7 @@ impl Node {
                 node.say(Word::Halted(generation, halted));
             }
             Err(why) => {
-                node.end(Err(RunError::Failed(format!("the run cannot go back to a checkpoint: {why}"))))
+                node.end(Err(RunError::Failed(format!("the run cannot go back to a checkpoint: {why}"))));
             }
         }));
     }

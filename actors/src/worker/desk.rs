@@ -5,12 +5,14 @@
 
 mod needs;
 mod refusal;
+mod setting;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use needs::{Needs, RowNeeds};
+pub use setting::{Prepared, Setting, Spent};
 
 use super::cache::{Cached, RowCache};
 use super::outbox::{Outbox, Updates};
@@ -35,10 +37,6 @@ pub enum Action {
     /// Tell the scheduler.
     Report(Report),
 }
-
-/// A step that has all it needs.
-#[derive(Debug)]
-pub struct Prepared(pub Step);
 
 /// The work on one worker's desk.
 pub struct Desk {
@@ -89,34 +87,6 @@ struct Sent {
     /// Who has not acknowledged what; `true` for a shard's backup.
     awaited: BTreeSet<(ShardId, u64, bool)>,
     report: Report,
-}
-
-/// How long a step computed and how long the worker had nothing to compute before it, in microseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Spent {
-    /// Computing.
-    pub computed: u64,
-    /// Waiting.
-    pub waited: u64,
-}
-
-/// What a desk needs to know of its job.
-#[derive(Clone)]
-pub struct Setting {
-    /// The job's tables.
-    pub tables: Arc<Vec<Table>>,
-    /// Which shard owns what.
-    pub placement: Placement,
-    /// How old a read may be.
-    pub consistency: Consistency,
-    /// The job's seed.
-    pub seed: u64,
-    /// The generation of the run's members.
-    pub generation: u32,
-    /// Whether shards keep updates back until the scheduler says that their step counts.
-    pub transactional: bool,
-    /// The shards that have a backup, which gets every push too.
-    pub backed: Arc<BTreeSet<ShardId>>,
 }
 
 impl Desk {

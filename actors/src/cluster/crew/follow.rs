@@ -74,9 +74,8 @@ impl Crew {
     /// This node is not wanted: by the lead, or the lead takes it to be dead.
     fn refused(&mut self, why: &str) {
         let why = format!("the lead refuses this node: {why}");
-        match self.follow().taken.take() {
-            Some(taken) => drop(taken.send(Err(why.clone()))), // an error: who took the seat is gone
-            None => {}
+        if let Some(taken) = self.follow().taken.take() {
+            taken.send(Err(why.clone())).ok(); // who took the seat is gone: so is the process
         }
         self.close(Some(why));
     }
