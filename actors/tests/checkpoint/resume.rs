@@ -53,6 +53,12 @@ fn step(mut step: Step) -> Outcome {
     step.done(1.0)
 }
 
+/// A step that leaves slow disks the time to write checkpoints before the run is over.
+fn slow(step: Step) -> Outcome {
+    std::thread::sleep(Duration::from_millis(20));
+    self::step(step)
+}
+
 /// A number from the step's own generator, which depends on its clock.
 fn rand_of(step: &Step) -> f64 {
     format!("{:?}", step.rng()).len() as f64 // the state as text: longer or shorter by chance
@@ -79,7 +85,7 @@ fn run_until(job: Job, checkpoints: u64, directory: &Path) -> (Trained, u64) {
         Event::CheckpointFailed(why) => panic!("{why}"),
         _ => {}
     });
-    let run = job.start(|_| Does(step)).unwrap();
+    let run = job.start(|_| Does(slow)).unwrap();
     let handle = run.handle();
     while written.recv().is_ok_and(|number| number < checkpoints) {}
     handle.stop();
