@@ -241,7 +241,8 @@ impl Job {
 
     /// What checkpoints are kept with; refused before the run begins where none could be.
     fn keeping(&self) -> Result<Option<Keeping>, String> {
-        let Some((path, every)) = &self.checkpoint else { return Ok(None) };
+        let follows = self.seat.as_ref().is_some_and(|seat| !seat.leads()); // the lead writes them
+        let Some((path, every)) = self.checkpoint.as_ref().filter(|_| !follows) else { return Ok(None) };
         if every.is_zero() {
             return Err("a checkpoint every 0 seconds is one too many".to_owned());
         }

@@ -43,16 +43,14 @@ pub(crate) type Shared = Arc<Mutex<Listeners>>;
 impl Listeners {
     fn tell(&mut self, news: &News) {
         self.console.tell(news);
-        let evaluations = match news {
-            News::Progress(progress) => std::slice::from_ref(progress),
-            News::Resumed { history, .. } => history,
-            _ => &[],
-        };
-        if let Some(metrics) = &mut self.metrics {
-            evaluations.iter().for_each(|progress| metrics.push(progress));
+        match (news, &mut self.metrics) {
+            (News::Progress(progress), Some(metrics)) => metrics.push(progress),
+            (News::Resumed { history, .. }, Some(metrics)) => metrics.go_back(history),
+            _ => {}
         }
         if let News::Checkpoint { path, .. } | News::Resumed { path, .. } = news {
-            self.checkpoint = Some(path.clone());
+            let at_the_start = path.as_os_str().is_empty();
+            self.checkpoint = (!at_the_start).then(|| path.clone());
         }
         if let (News::Loading { read, of }, Some(seat)) = (news, &self.seat) {
             seat.loading(*read as f64 / (*of).max(1) as f64);

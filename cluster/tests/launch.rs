@@ -3,14 +3,14 @@
 
 #![allow(clippy::unwrap_used)] // the lint lets tests unwrap, but not the functions beside them
 
-mod cluster;
+mod launched;
 mod place;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use cluster::{Launched, alive, free_port, pids, program, record, slow, wait_until};
+use launched::{Launched, alive, free_port, pids, program, record, slow, wait_until};
 use place::{Place, failure, signal, stderr, stdout};
 use serde_json::Value;
 
@@ -111,7 +111,7 @@ fn a_node_that_cannot_start_ends_everything_and_is_named() {
         &format!("{text}    start: ssh\n    ssh: me@here\n    address: 127.0.0.1\n    data: words.txt\n"),
     );
     let stand_in = "#!/bin/sh\necho 'me@here: Permission denied' >&2\nexit 255\n";
-    let output = cluster::with_stand_in(&place, "ssh", stand_in, "launch t.yaml --quiet");
+    let output = launched::with_stand_in(&place, "ssh", stand_in, "launch t.yaml --quiet");
     let (code, said) = failure(&output);
     assert_eq!(code, 1);
     assert!(said.contains("node b: the connection by ssh broke: me@here: Permission denied"), "{said}");
@@ -202,7 +202,7 @@ fn a_follower_that_is_killed_is_named_and_the_run_goes_on() {
     place.write("t.yaml", &slow(free_port()).replace("steps: 6000", "steps: 150"));
     let launched = Launched::start(&place, "launch t.yaml --out run");
     let pids = pids(&place, 2);
-    cluster::kill(pids[1]);
+    launched::kill(pids[1]);
     let output = launched.output();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stderr(&output).matches("node b was killed by SIGKILL").count(), 1, "{}", stderr(&output));
@@ -215,7 +215,7 @@ fn a_lead_that_is_killed_is_started_again_where_there_are_checkpoints() {
     place.write("t.yaml", &format!("checkpoint: {{directory: ck, every: 1s}}\n{text}"));
     let launched = Launched::start(&place, "launch t.yaml --out run");
     let first = pids(&place, 2);
-    cluster::kill(first[0]);
+    launched::kill(first[0]);
     wait_until("the lead is back", || {
         record(&place)["nodes"][0]["pid"].as_u64() != Some(u64::from(first[0]))
     });
@@ -231,7 +231,7 @@ fn a_lead_that_is_killed_is_started_again_where_there_are_checkpoints() {
         fs::metadata(place.path("other/metrics.jsonl")).is_ok_and(|file| file.len() > 0)
     });
     wait_until("it can be found", || place.path("other/cluster.json").exists());
-    cluster::kill(place.json("other/cluster.json")["nodes"][0]["pid"].as_u64().unwrap() as u32);
+    launched::kill(place.json("other/cluster.json")["nodes"][0]["pid"].as_u64().unwrap() as u32);
     let (code, said) = failure(&launched.output());
     assert_eq!(code, 1);
     assert!(said.contains("node a was killed by SIGKILL") && said.contains("with `checkpoint:"), "{said}");
@@ -246,7 +246,7 @@ fn a_node_over_ssh_gets_the_topology_and_its_data_through_the_pipe() {
     place.write("t.yaml", &format!("{text}{ssh}    command: {}\n", program()));
     // Another machine has another directory, where no topology and no data is.
     let stand_in = "#!/bin/sh\nwhile [ \"$1\" != -- ]; do shift; done\ncd there && eval \"$3\"\n";
-    let output = cluster::with_stand_in(&place, "ssh", stand_in, "launch t.yaml --out run");
+    let output = launched::with_stand_in(&place, "ssh", stand_in, "launch t.yaml --out run");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(place.json("run/summary.json")["clocks"].as_u64(), Some(200));
     assert!(!stderr(&output).contains("node b"), "{}", stderr(&output));

@@ -2,12 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // the lint lets tests unwrap, but not the functions beside them
 
-mod cluster;
+mod launched;
 mod place;
 
 use std::process::Command;
 
-use cluster::{free_port, path_with, program, stand_in};
+use launched::{free_port, path_with, program, stand_in};
 use place::{Place, failure, slackline, stderr, stdout};
 use yaml_rust2::{Yaml, YamlLoader};
 

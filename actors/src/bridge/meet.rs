@@ -161,6 +161,9 @@ pub(crate) async fn opening(stream: &mut Box<dyn Stream>) -> Result<Purpose, Fai
     while have < bytes.len() {
         let n = stream.read(&mut bytes[have..]).await?;
         have += n;
+        if have == 0 {
+            return Err(Failed::Soft("it left without a word".to_owned())); // a probe, or a scan of ports
+        }
         let matching = have.min(OPENING.len());
         if n == 0 || bytes[..matching] != OPENING[..matching] {
             let what = String::from_utf8_lossy(&bytes[..have]).escape_debug().to_string();

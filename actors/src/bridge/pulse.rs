@@ -105,8 +105,9 @@ async fn greet(common: Arc<Common>, mut stream: Box<dyn Stream>, mut guest: Gues
         },
         Err(failed) => Err::<(), Failed>(failed),
     };
-    if let Err(failed) = result {
-        common.refused(guest.from, &failed.to_string());
+    match result {
+        Ok(()) | Err(Failed::Soft(_)) => {}
+        Err(failed) => common.refused(guest.from, &failed.to_string()),
     }
 }
 

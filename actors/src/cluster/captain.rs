@@ -90,6 +90,8 @@ pub struct Captain {
     replicas: usize,
     /// Whether the lead was started again: rows come from the saved state, and those begin who are there.
     again: bool,
+    /// Whether there is a checkpoint to go back to.
+    saved: bool,
     members: BTreeMap<NodeName, Member>,
     /// The nodes that are gone, for who asks.
     gone: BTreeMap<NodeName, String>,
@@ -111,6 +113,7 @@ impl Captain {
             expected,
             replicas,
             again,
+            saved: false,
             members: BTreeMap::new(),
             gone: BTreeMap::new(),
             next_worker: 0,
@@ -215,7 +218,8 @@ impl Captain {
         // Whoever hosts nothing may still be waited for.
         let next = if took_part { self.regroup() } else { self.deployed(name, self.layout.generation) };
         let remedy = match self.origin {
-            Origin::Saved if took_part => "the run goes back to its last checkpoint",
+            Origin::Saved if took_part && self.saved => "the run goes back to its last checkpoint",
+            Origin::Saved if took_part => "the run begins again from its start",
             _ if member.workers.is_empty() => "its rows come from their replicas",
             _ => "its parts are handed out again",
         };
@@ -252,6 +256,11 @@ impl Captain {
             Stage::Filling if generation == self.layout.generation => self.run(),
             _ => Vec::new(),
         }
+    }
+
+    /// Learns that there is a checkpoint to go back to.
+    pub fn saved(&mut self) {
+        self.saved = true;
     }
 
     /// The run is over.

@@ -210,7 +210,7 @@ impl Handler<Down> for Crew {
 impl Handler<Word> for Crew {
     type Result = ();
     fn handle(&mut self, word: Word, _: &mut Self::Context) {
-        if let Word::Enlisted { fingerprint, node } = &word {
+        if let Word::Enlisted { fingerprint, node, .. } = &word {
             self.node = Some((node.clone(), fingerprint.clone()));
             if let Some(why) = self.over.clone() {
                 return node.do_send(Task::End(Some(why.unwrap_or_else(|| "the run is over".to_owned()))));
@@ -236,12 +236,18 @@ impl Handler<Wish> for Crew {
 impl Handler<OfRun> for Crew {
     type Result = ();
     fn handle(&mut self, OfRun(event): OfRun, _: &mut Self::Context) {
-        if let (PostOf::Lead(lead), Event::Progress(progress)) = (&mut self.post, event) {
-            lead.status.seconds = progress.seconds;
-            lead.status.clock = progress.clock.0;
-            lead.status.epoch = progress.mark.epoch;
-            lead.status.objective = Some(progress.mark.objective);
-            lead.status.done = progress.mark.done;
+        let PostOf::Lead(lead) = &mut self.post else { return };
+        match event {
+            Event::Progress(progress) => {
+                lead.status.seconds = progress.seconds;
+                lead.status.clock = progress.clock.0;
+                lead.status.epoch = progress.mark.epoch;
+                lead.status.objective = Some(progress.mark.objective);
+                lead.status.done = progress.mark.done;
+            }
+            Event::Checkpoint(_) => lead.captain.saved(),
+            Event::Resumed(resumed) if !resumed.path.as_os_str().is_empty() => lead.captain.saved(),
+            _ => {}
         }
     }
 }

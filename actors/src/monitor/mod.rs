@@ -32,7 +32,7 @@ pub enum Event {
 /// Where a run goes on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Resumed {
-    /// The checkpoint's file.
+    /// The checkpoint's file; empty where a run of a cluster begins again from its start.
     pub path: PathBuf,
     /// The clocks that everyone had finished.
     pub clock: Clock,

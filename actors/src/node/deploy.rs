@@ -163,7 +163,7 @@ fn setup<A: App>(
         deaths: Some(deaths),
         done: Some(done),
         own_system,
-        duty: seat.map(|seat| Duty { crew: seat.crew(), fingerprint }),
+        duty: seat.map(|seat| Duty { crew: seat.crew(), job: name.clone(), fingerprint }),
         past,
         finished: None,
     };

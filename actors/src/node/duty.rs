@@ -14,6 +14,8 @@ use crate::scheduler::{Halt, Halted, RollBack};
 pub(crate) struct Duty {
     /// The crew.
     pub(crate) crew: Recipient<Word>,
+    /// The job's name.
+    pub(crate) job: String,
     /// What the job looks like: all nodes must have the same.
     pub(crate) fingerprint: String,
 }
@@ -22,8 +24,8 @@ pub(crate) struct Duty {
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) enum Word {
-    /// It has a job that looks like this, and obeys from here.
-    Enlisted { fingerprint: String, node: Recipient<Task> },
+    /// It has a job of this name that looks like this, and obeys from here.
+    Enlisted { job: String, fingerprint: String, node: Recipient<Task> },
     /// No more reports of the generation before count, and what does; the generation that comes next.
     Halted(u32, Halted),
     /// It has made the actors of a generation.
@@ -76,8 +78,9 @@ impl Node {
     /// Tells the crew that the job is built.
     pub(super) fn enlist(&self, ctx: &mut Context<Self>) {
         if let Some(duty) = &self.duty {
-            let (fingerprint, node) = (duty.fingerprint.clone(), ctx.address().recipient());
-            duty.crew.do_send(Word::Enlisted { fingerprint, node });
+            let (job, fingerprint, node) =
+                (duty.job.clone(), duty.fingerprint.clone(), ctx.address().recipient());
+            duty.crew.do_send(Word::Enlisted { job, fingerprint, node });
         }
     }
 

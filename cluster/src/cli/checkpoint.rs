@@ -21,8 +21,8 @@ pub(crate) fn prepare(checkpoint: Option<&Checkpointing>, force: bool) -> Result
     }
     if !force {
         let problem =
-            "holds checkpoints already; give --resume to go on from them, another --checkpoint, or --force \
-                       to remove them"
+            "holds checkpoints already; they belong to an earlier run: give --resume to go on from them, --force to remove \
+                       them, or another directory for checkpoints"
                 .to_owned();
         return Err(Error::Run { path: directory.clone(), problem });
     }

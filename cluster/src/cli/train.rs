@@ -139,12 +139,12 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
     check_readable(&settings.request.data)?;
     settings.request.test.as_deref().map_or(Ok(()), check_readable)?;
     let force = matches.get_flag("force");
-    checkpoint::prepare(settings.request.checkpoint.as_ref(), force)?;
     let resume = settings.request.checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.resume);
     let directory = match &settings.out {
         Some(path) => Some(RunDirectory::claim(path, force || (resume && was_stopped(path)))?),
         None => None,
     };
+    checkpoint::prepare(settings.request.checkpoint.as_ref(), force)?;
     let stop = StopSwitch::default();
     let signals =
         Signals::watch(stop.clone(), directory.is_some(), (!settings.quiet).then(|| screen.clone()))?;

@@ -45,8 +45,11 @@ impl Lines {
     }
 }
 
-/// `going on from checkpoint-00000012.slk, after 12 s of training`.
+/// `going on from checkpoint-00000012.slk, after 12 s of training`; without a checkpoint it is the run's start.
 pub(crate) fn resumed(checkpoint: &Path, seconds: f64) -> String {
+    if checkpoint.as_os_str().is_empty() {
+        return "beginning again from the start: there is no checkpoint to go back to".to_owned();
+    }
     format!("going on from {}, after {} of training", checkpoint.display(), duration(seconds))
 }
 
@@ -112,6 +115,12 @@ mod tests {
         assert_eq!(lines.finish(), None, "clock 2 is old news");
         assert_eq!(lines.tell(&clock(4), start + Duration::from_millis(1500)), None);
         assert!(lines.finish().expect("the last line").starts_with("clock 4"));
+    }
+
+    #[test]
+    fn a_run_that_goes_back_says_where_to() {
+        assert_eq!(resumed(Path::new("ck/1.slk"), 2.0), format!("going on from ck/1.slk, after {} of training", duration(2.0)));
+        assert!(resumed(Path::new(""), 0.0).starts_with("beginning again from the start"));
     }
 
     #[test]

@@ -30,6 +30,9 @@ const FAREWELL: Duration = Duration::from_secs(5);
 /// For nodes that were let go of, and again for those that were killed.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// For the lead's answer whether training has begun.
+const ANSWER: Duration = Duration::from_secs(5);
+
 /// What ssh says by its exit code when it is ssh that failed.
 const SSH_FAILED: i32 = 255;
 
@@ -289,9 +292,8 @@ impl Flow {
         let settings = client(topology, token);
         let (address, answers) = (self.lead.clone().unwrap_or_default(), self.answers.clone());
         tokio::task::spawn_blocking(move || {
-            let status = slackline::cluster::status(&settings, &address, Duration::from_secs(1));
-            let began =
-                |status: slackline::cluster::Status| status.nodes.iter().any(|node| node.state == "training");
+            let status = slackline::cluster::status(&settings, &address, ANSWER);
+            let began = |status: slackline::cluster::Status| status.generation > 0; // it regroups, or trains
             let _ = answers.blocking_send(Event::Told(status.is_ok_and(began))); // the launch may be over
         });
     }

@@ -73,9 +73,6 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
     let place = place::place(&order)?;
     let (app, settings) = order.topology.job(apps, order.variables.iter().cloned())?;
     let settings = own_settings(&order, settings);
-    if place::leads(&order) {
-        checkpoint::prepare(settings.request.checkpoint.as_ref(), order.force)?;
-    }
     let goes_on = settings.request.checkpoint.is_some();
     let directory = match &settings.out {
         Some(path) if order.stay && RunDirectory::is_finished(path) => return stay(place.settings.listen),
@@ -85,6 +82,9 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
         }
         None => None,
     };
+    if place::leads(&order) {
+        checkpoint::prepare(settings.request.checkpoint.as_ref(), order.force)?;
+    }
     let (stop, post) = (StopSwitch::default(), Post::default());
     let outlive = directory.is_some() || order.leash.is_some();
     let signals = Signals::watch(stop.clone(), outlive, (!order.quiet).then(|| screen.clone()))?;

@@ -39,6 +39,16 @@ impl MetricsLog {
         }
     }
 
+    /// The run goes on from where it had only this history: what came after it did not count.
+    pub(crate) fn go_back(&mut self, history: &[Progress]) {
+        self.good = 0;
+        self.pending.clear();
+        if let Some(file) = &self.file {
+            let _ = file.set_len(0); // what is left would be written over
+        }
+        history.iter().for_each(|progress| self.push(progress));
+    }
+
     /// Writes what is pending and waits until the disk has it.
     ///
     /// # Errors
@@ -108,6 +118,20 @@ mod tests {
         assert_eq!(text.lines().next(), Some(first));
         assert_eq!(text.lines().count(), 2);
         assert!(!old.exists(), "the older run is given up");
+    }
+
+    #[test]
+    fn what_a_run_went_back_behind_is_in_the_file_no_more() {
+        let directory = tempfile::tempdir().unwrap();
+        let (path, old) = (directory.path().join("metrics.jsonl"), directory.path().join("summary.json"));
+        let mut log = MetricsLog::new(path.clone(), old);
+        let at = |clock| Progress { clock, ..Progress::default() };
+        (1..4).for_each(|clock| log.push(&at(clock)));
+        log.go_back(&[at(1)]);
+        log.push(&at(2));
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+        log.go_back(&[]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "");
     }
 
     #[test]

@@ -181,8 +181,8 @@ fn a_checkpoint_of_another_run_is_refused_by_name() {
     assert!(said(MF).contains("data is ratings.train.tsv, 12 bytes"));
 
     let (code, sentence) = failure(&site.run(&format!("{MF} {KEEP}")));
-    let held = "slackline: ck: holds checkpoints already; give --resume to go on from them, another --checkpoint, or \
-                --force to remove them";
+    let held = "slackline: ck: holds checkpoints already; they belong to an earlier run: give --resume to go on from them, \
+                --force to remove them, or another directory for checkpoints";
     assert_eq!((code, sentence.as_str()), (1, held));
 }
 

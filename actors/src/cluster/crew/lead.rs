@@ -161,7 +161,8 @@ impl Crew {
     pub(super) fn own_node_says(&mut self, word: Word) {
         let name = self.name().to_owned();
         let commands = match word {
-            Word::Enlisted { fingerprint, .. } => {
+            Word::Enlisted { job, fingerprint, .. } => {
+                self.lead().status.job = job;
                 let early = std::mem::take(&mut self.lead().early);
                 let mut commands = self.built(&name, &fingerprint);
                 commands.extend(early.iter().flat_map(|(node, fingerprint)| self.built(node, fingerprint)));
