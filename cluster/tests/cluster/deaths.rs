@@ -2,11 +2,15 @@
 
 use crate::field::{Ended, Field, as_good, nodes, ratings, signal, until};
 
-const EPOCHS: u32 = 400;
+const EPOCHS: u32 = 200;
 
 /// A run with two workers in one process, to compare with.
 fn undisturbed(field: &Field) -> f64 {
-    let text: String = ratings(EPOCHS).lines().filter(|line| !line.starts_with("timing")).map(|line| format!("{line}\n")).collect();
+    let text: String = ratings(EPOCHS)
+        .lines()
+        .filter(|line| !line.starts_with("timing"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     field.write("calm.yaml", &format!("{text}out: calm\nworkers: 2\n"));
     field.succeed("train calm.yaml");
     field.objective("calm")
@@ -18,7 +22,7 @@ fn killed(head: &str, node: &str) -> (Field, Ended) {
     let calm = undisturbed(&field);
     field.write("t.yaml", &format!("{}{head}out: run\n{}", ratings(EPOCHS), nodes(&["a", "b", "c"])));
     let launched = field.start("launch t.yaml");
-    let pid = field.training("run", 60, node);
+    let pid = field.training("run", 40, node);
     if head.contains("checkpoint") {
         until("a checkpoint", || field.path("ck/checkpoint-00000001.slk").exists());
     }
@@ -37,7 +41,11 @@ fn with_replicas_the_death_of_a_node_costs_nothing_but_its_worker() {
     let (field, ended) = killed("replicas: 1\n", "b");
     assert!(ended.said.contains("node b is lost ("), "{}", ended.said);
     assert!(ended.said.contains("its parts are handed out again"), "{}", ended.said);
-    assert!(!ended.said.contains("going on from") && !ended.said.contains("beginning again"), "{}", ended.said);
+    assert!(
+        !ended.said.contains("going on from") && !ended.said.contains("beginning again"),
+        "{}",
+        ended.said
+    );
     assert_eq!(field.metrics("run").len(), EPOCHS as usize, "{}", ended.said);
 }
 

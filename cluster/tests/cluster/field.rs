@@ -100,7 +100,10 @@ impl Field {
             assert_eq!(number(&pair[0], "epoch") + 1.0, number(&pair[1], "epoch"), "{pair:?}");
         }
         let (summary, last) = (self.json(&format!("{out}/summary.json")), lines.last().unwrap());
-        assert!((summary["clocks"].as_f64().unwrap() - number(last, "clock")).abs() <= 1.0, "{last} {summary}");
+        assert!(
+            (summary["clocks"].as_f64().unwrap() - number(last, "clock")).abs() <= 1.0,
+            "{last} {summary}"
+        );
     }
 
     pub(crate) fn objective(&self, out: &str) -> f64 {
@@ -110,7 +113,10 @@ impl Field {
     /// The processes that work in this directory.
     pub(crate) fn processes(&self) -> Vec<u32> {
         let here = fs::canonicalize(self.folder.path()).unwrap();
-        let pids = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let pids = fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         pids.filter(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == here)).collect()
     }
 
@@ -165,7 +171,13 @@ impl Live {
                 break status;
             }
             let late = self.since.elapsed() > DEADLINE;
-            assert!(!late, "{} did not end; it printed {} and said {}", self.line, text(&self.printed), self.said());
+            assert!(
+                !late,
+                "{} did not end; it printed {} and said {}",
+                self.line,
+                text(&self.printed),
+                self.said()
+            );
             std::thread::sleep(Duration::from_millis(5));
         };
         for pipe in [&mut self.printed, &mut self.said] {

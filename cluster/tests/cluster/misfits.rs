@@ -44,7 +44,8 @@ fn a_node_with_other_data_is_refused_with_the_reason() {
     let field = Field::new();
     let start = Instant::now();
     let nodes = "nodes:\n  - name: a\n  - {name: b, data: other.tsv}\n";
-    let ratings_of_others = std::fs::read_to_string(data("ratings.train.tsv")).unwrap().replace("\t5\n", "\t4\n");
+    let ratings_of_others =
+        std::fs::read_to_string(data("ratings.train.tsv")).unwrap().replace("\t5\n", "\t4\n");
     field.write("other.tsv", &ratings_of_others);
     field.write("t.yaml", &format!("{}out: run\n{nodes}", ratings(100)));
     let ended = field.run("launch t.yaml");

@@ -11,7 +11,7 @@ use crate::field::{Field, Live, nodes, ratings};
 #[test]
 fn garbage_at_the_port_costs_a_line_and_nothing_else() {
     let field = Field::new();
-    field.write("t.yaml", &format!("{}out: run\n{}", ratings(600), nodes(&["a", "b"])));
+    field.write("t.yaml", &format!("{}out: run\n{}", ratings(150), nodes(&["a", "b"])));
     let launched = field.start("launch t.yaml");
     field.training("run", 20, "b");
     let record: Value = field.json("run/cluster.json");
@@ -31,7 +31,7 @@ fn garbage_at_the_port_costs_a_line_and_nothing_else() {
     let ended = launched.end();
     assert_eq!(ended.code, 0, "{}", ended.said);
     assert_eq!(ended.said.matches("refused a connection").count(), 1, "{}", ended.said);
-    assert_eq!(field.metrics("run").len(), 600);
+    assert_eq!(field.metrics("run").len(), 150);
 }
 
 #[test]
@@ -41,15 +41,19 @@ fn a_node_with_another_token_is_refused_and_off_loopback_there_must_be_one() {
     field.write("open.yaml", &format!("{}{open}", ratings(10)));
     let refused = field.run("launch open.yaml");
     assert_eq!(refused.code, 2, "{}", refused.said);
-    assert!(refused.said.contains("node a listens on 0.0.0.0:7077, off loopback, without a token"), "{}", refused.said);
+    assert!(
+        refused.said.contains("node a listens on 0.0.0.0:7077, off loopback, without a token"),
+        "{}",
+        refused.said
+    );
 
-    field.write("t.yaml", &format!("{}out: run\n{}", ratings(600), nodes(&["a", "b"])));
+    field.write("t.yaml", &format!("{}out: run\n{}", ratings(150), nodes(&["a", "b"])));
     let launched = field.start("launch t.yaml");
     field.training("run", 20, "b");
     let record: Value = field.json("run/cluster.json");
     let line = format!("join t.yaml --name c --lead {}", record["lead"].as_str().unwrap());
     let elsewhere = Field::beside(&field);
-    elsewhere.write("t.yaml", &format!("{}{}", ratings(600), nodes(&["a", "b"])));
+    elsewhere.write("t.yaml", &format!("{}{}", ratings(150), nodes(&["a", "b"])));
     let mut stranger = elsewhere.command(&line);
     stranger.env("SLACKLINE_TOKEN", "a token that is none of theirs");
     let stranger = Live::new(&mut stranger, &line).end();

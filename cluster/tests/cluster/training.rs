@@ -14,7 +14,10 @@ fn both(head: &str) -> Field {
     let summary = field.json("two/summary.json");
     let nodes: Vec<_> = summary["workers"].as_array().unwrap().iter().map(|worker| &worker["node"]).collect();
     assert_eq!(nodes, ["a", "b"], "{summary}");
-    assert!(summary["workers"].as_array().unwrap().iter().all(|worker| worker["steps"].as_u64() > Some(0)), "{summary}");
+    assert!(
+        summary["workers"].as_array().unwrap().iter().all(|worker| worker["steps"].as_u64() > Some(0)),
+        "{summary}"
+    );
     field.is_left_clean("two");
     field
 }
