@@ -119,7 +119,10 @@ mod tests {
 
     #[test]
     fn a_run_that_goes_back_says_where_to() {
-        assert_eq!(resumed(Path::new("ck/1.slk"), 2.0), format!("going on from ck/1.slk, after {} of training", duration(2.0)));
+        assert_eq!(
+            resumed(Path::new("ck/1.slk"), 2.0),
+            format!("going on from ck/1.slk, after {} of training", duration(2.0))
+        );
         assert!(resumed(Path::new(""), 0.0).starts_with("beginning again from the start"));
     }
 

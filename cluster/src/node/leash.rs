@@ -66,8 +66,6 @@ impl Post {
 pub(super) struct Leash {
     pub(super) input: BufReader<Stdin>,
     pub(super) streams: Vec<Stream>,
-    /// The node, for what is told to the others.
-    pub(super) name: String,
     pub(super) stop: StopSwitch,
     pub(super) post: Post,
     pub(super) screen: Screen,
@@ -82,7 +80,7 @@ impl Leash {
         let (sender, files) = channel();
         let thread = std::thread::Builder::new().name("leash".into());
         let held = thread.spawn(move || {
-            let Self { mut input, streams, name, stop, post, screen } = self;
+            let Self { mut input, streams, stop, post, screen } = self;
             let received = match &folder {
                 Some(folder) => receive(&mut input, &streams, folder.path()),
                 None => Ok(Vec::new()),
@@ -102,7 +100,7 @@ impl Leash {
                     screen.say("the launcher is gone: this node ends");
                 }
                 let why = if over { "the launch is over" } else { "its launcher is gone" };
-                post.give_up(&format!("node {name}: {why}"));
+                post.give_up(why);
                 std::thread::sleep(LINGER);
                 if let Some(folder) = folder {
                     let _ = std::fs::remove_dir_all(folder.path()); // the process ends without its destructors

@@ -101,7 +101,7 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
     if let Err(error) = &ended
         && !matches!(error, Error::App(slackline_apps::Error::Run(_)))
     {
-        seat.give_up(&format!("node {}: {}", order.name, error.sentence())); // the run's own failures are known
+        seat.give_up(&error.sentence()); // the run's own failures are known
     }
     post.vacate();
     match ended? {
@@ -143,7 +143,7 @@ fn hold(
     let Some(input) = order.leash.take() else { return Ok(channel().1) };
     let streams = order.streams.clone();
     let (stop, post, screen) = (stop.clone(), post.clone(), screen.clone());
-    Leash { input, streams, name: order.name.clone(), stop, post, screen }.hold(folder)
+    Leash { input, streams, stop, post, screen }.hold(folder)
 }
 
 /// One line, for the launcher or for people.

@@ -1,0 +1,56 @@
+//! What trains in one process trains on two, to the same objective.
+
+use crate::field::{Field, data};
+
+/// The same job with two workers in one process, and with one on each of two nodes.
+fn both(head: &str) -> Field {
+    let field = Field::new();
+    field.write("one.yaml", &format!("{head}out: one\nworkers: 2\n"));
+    field.write("two.yaml", &format!("{head}out: two\nnodes: [{{name: a}}, {{name: b}}]\n"));
+    field.succeed("train one.yaml");
+    let launched = field.succeed("launch two.yaml");
+    assert!(launched.printed.contains("kept in    two"), "{}", launched.printed);
+    assert!(!launched.said.contains("WARN"), "{}", launched.said);
+    let summary = field.json("two/summary.json");
+    let nodes: Vec<_> = summary["workers"].as_array().unwrap().iter().map(|worker| &worker["node"]).collect();
+    assert_eq!(nodes, ["a", "b"], "{summary}");
+    assert!(
+        summary["workers"].as_array().unwrap().iter().all(|worker| worker["steps"].as_u64() > Some(0)),
+        "{summary}"
+    );
+    field.is_left_clean("two");
+    field
+}
+
+fn near(field: &Field, share: f64) {
+    let (one, two) = (field.objective("one"), field.objective("two"));
+    assert!((one - two).abs() <= share * one.abs(), "one process {one}, two {two}");
+}
+
+#[test]
+fn a_lasso_on_two_nodes_is_certified_as_in_one_process() {
+    let tolerance = 1e-6;
+    let field = both(&format!(
+        "app: lasso\ndata: {}\nlambda-ratio: 0.01\ntol: {tolerance}\nseed: 1\n",
+        data("diabetes.svm")
+    ));
+    near(&field, 2.0 * tolerance);
+}
+
+#[test]
+fn a_logistic_regression_under_bsp_is_the_same_on_two_nodes() {
+    let field = both(&format!(
+        "app: logistic\ndata: {}\nl1: 0.001\nconsistency: bsp\nseed: 1\n",
+        data("mushrooms.train.svm.zst")
+    ));
+    near(&field, 1e-5);
+}
+
+#[test]
+fn factors_on_two_nodes_are_as_good_as_in_one_process() {
+    let field = both(&format!(
+        "app: mf\ndata: {}\nrank: 3\nepochs: 40\nl2: 0.05\nseed: 1\n",
+        data("ratings.train.tsv")
+    ));
+    near(&field, 0.02);
+}
