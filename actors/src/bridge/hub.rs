@@ -156,7 +156,7 @@ impl Hub {
     /// refusal says whether it will pass by itself.
     pub(crate) fn admit(&self, room: &Room, peer: &Peer, lane: Lane) -> Result<(), (u8, String)> {
         if let Some(why) = self.common.roster(|roster, _| roster.fenced(peer).map(str::to_owned)) {
-            return Err((0, format!("this node has given it up: {why}")));
+            return Err((0, format!("it was taken to be dead here: {why}")));
         }
         if room.peer().as_ref() == Some(peer) {
             return Ok(());

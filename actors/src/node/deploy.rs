@@ -181,10 +181,13 @@ fn setup<A: App>(
     address
 }
 
-/// What a job looks like to those who must have the same; where each finds its data is its own business.
+/// What a job looks like to those who must have the same; what each calls its data is its own business.
 fn describe(job: &Job) -> String {
     let mut same = job.fingerprint();
-    same.settings.remove("data");
+    if let Some(data) = same.settings.get_mut("data") {
+        let parts: Vec<&str> = data.rsplitn(3, ", ").collect(); // sum, length, name
+        *data = parts.iter().take(2).rev().copied().collect::<Vec<_>>().join(", ");
+    }
     let tables: Vec<String> = job.tables.iter().map(|table| format!("{table:?}")).collect();
     let settings: Vec<String> = same.settings.iter().map(|(name, value)| format!("{name} {value}")).collect();
     let sum = crc32fast::hash(format!("{:?}", same.tables).as_bytes());

@@ -71,7 +71,7 @@ impl Origin {
         settings: impl IntoIterator<Item = (&'static str, String)>,
     ) -> Result<Self, Error> {
         self.settings = settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        if request.checkpoint.is_some() {
+        if request.checkpoint.is_some() || request.seat.is_some() {
             self.settings.insert("data".to_owned(), describe(&request.data)?);
         }
         let Some(checkpoint) = &self.checkpoint else { return Ok(self) };

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::field::{Field, data, nodes, ratings, until};
+use crate::field::{Field, data, free_port, nodes, ratings, until};
 
 /// Everything is over long before patience ends.
 const SECONDS: Duration = Duration::from_secs(15);
@@ -24,7 +24,11 @@ fn a_node_whose_data_is_missing_ends_everything_and_is_named() {
     let field = Field::new();
     let start = Instant::now();
     // By hand, so that the launcher does not see before it starts that the file is not there.
-    let text = format!("{}out: run\nnodes:\n  - name: a\n  - {{name: b, start: manual}}\n", ratings(100));
+    let text = format!(
+        "{}out: run\nnodes:\n  - {{name: a, address: \"127.0.0.1:{}\"}}\n  - {{name: b, start: manual}}\n",
+        ratings(100),
+        free_port()
+    );
     field.write("t.yaml", &text);
     let launched = field.start("launch t.yaml");
     launched.says("by hand: slackline node t.yaml --name b --lead ");
