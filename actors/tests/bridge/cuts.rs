@@ -128,7 +128,7 @@ async fn a_node_that_is_cut_off_is_down_in_time_and_stays_out() {
     between.shut.store(false, Ordering::Relaxed);
     a.bridge.dial("b", &between.address.to_string());
     let Ok(PeerEvent::Refused { why, .. }) = a.events.recv_timeout(LONG) else { panic!("let in") };
-    assert_eq!(why, "it refused: this node has given it up: nothing was heard of it for 2.0s");
+    assert_eq!(why, "it refused: it was taken to be dead here: nothing was heard of it for 2.0s");
 }
 
 #[actix::test]
