@@ -96,6 +96,8 @@ pub(super) enum Wish {
     GiveUp(String),
     Leave,
     Loading(f32),
+    /// Nothing, but whoever holds the other end hears that all before it was done.
+    Flush(std::sync::mpsc::Sender<()>),
 }
 
 impl Crew {

@@ -15,6 +15,9 @@ use crate::bridge::{Bridge, Directory, PeerEvent, ask_once};
 use crate::monitor::{Event, Watcher};
 use crate::node::{Post, Word};
 
+/// What was said last is waited for so long.
+const FLUSH: Duration = Duration::from_secs(1);
+
 /// This process's place in a cluster: cheap to clone, all clones are one seat. The last one that is dropped says goodbye to
 /// the others.
 #[derive(Clone)]
@@ -128,6 +131,9 @@ impl Seat {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        let (done, handled) = mpsc::channel();
+        self.crew.do_send(Wish::Flush(done));
+        handled.recv_timeout(FLUSH).ok(); // the end of `done` says it, or the crew hangs: then the rest is not said
         self.post.bridge.clone().stop(); // sends what is still to be sent
         self.system.stop();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();

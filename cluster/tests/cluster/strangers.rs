@@ -37,12 +37,12 @@ fn garbage_at_the_port_costs_a_line_and_nothing_else() {
 #[test]
 fn a_node_with_another_token_is_refused_and_off_loopback_there_must_be_one() {
     let field = Field::new();
-    let open = "nodes:\n  - {name: a, address: \"0.0.0.0:7077\"}\n  - name: b\n";
+    let open = "nodes:\n  - {name: a, address: \"10.0.0.5:7077\"}\n  - name: b\n";
     field.write("open.yaml", &format!("{}{open}", ratings(10)));
     let refused = field.run("launch open.yaml");
     assert_eq!(refused.code, 2, "{}", refused.said);
     assert!(
-        refused.said.contains("node a listens on 0.0.0.0:7077, off loopback, without a token"),
+        refused.said.contains("node a listens on 10.0.0.5:7077, off loopback, without a token"),
         "{}",
         refused.said
     );

@@ -141,6 +141,7 @@ impl Crew {
             Wish::GiveUp(why) => self.say(UpWord::GaveUp(why)),
             Wish::Leave => self.say(UpWord::Leave),
             Wish::Loading(share) => self.say(UpWord::Loading(share)),
+            Wish::Flush(done) => drop(done),
         }
     }
 

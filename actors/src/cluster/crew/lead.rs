@@ -155,7 +155,11 @@ impl Crew {
             return Vec::new();
         }
         self.tell(node, Down::End(None));
-        self.lead().captain.lost(node, "it left", true)
+        let mut commands = self.lead().captain.lost(node, "it left", true);
+        // It ends by itself: fenced, it might not hear that it may.
+        commands.retain(|command| !matches!(command, Command::Fence(fenced, ..) if fenced == node));
+        self.lead().members.retain(|(name, ..)| name != node);
+        commands
     }
 
     pub(super) fn own_node_says(&mut self, word: Word) {
@@ -218,6 +222,10 @@ impl Crew {
                 Vec::new()
             }
             Wish::Loading(share) => vec![Command::News(MemberNews::Loading(self.name().to_owned(), share))],
+            Wish::Flush(done) => {
+                drop(done);
+                Vec::new()
+            }
         };
         self.carry_out(commands);
     }
