@@ -37,6 +37,7 @@ fn killed(head: &str, node: &str) -> (Field, Ended) {
 }
 
 #[test]
+#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn with_replicas_the_death_of_a_node_costs_nothing_but_its_worker() {
     let (field, ended) = killed("replicas: 1\n", "b");
     assert!(ended.said.contains("node b is lost ("), "{}", ended.said);
@@ -50,6 +51,7 @@ fn with_replicas_the_death_of_a_node_costs_nothing_but_its_worker() {
 }
 
 #[test]
+#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn without_replicas_the_run_goes_back_to_its_checkpoint() {
     let (_, ended) = killed("checkpoint: {directory: ck, every: 100ms}\n", "b");
     assert!(ended.said.contains("the run goes back to its last checkpoint"), "{}", ended.said);
@@ -65,6 +67,7 @@ fn with_neither_the_run_begins_again() {
 }
 
 #[test]
+#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn a_lead_that_is_killed_is_started_again_and_the_run_ends_as_if_nothing_had_been() {
     let (field, ended) = killed("checkpoint: {directory: ck, every: 100ms}\n", "a");
     assert!(ended.said.contains("started again from the last checkpoint (1 of 3)"), "{}", ended.said);

@@ -28,6 +28,7 @@ fn near(field: &Field, share: f64) {
 }
 
 #[test]
+#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn a_lasso_on_two_nodes_is_certified_as_in_one_process() {
     let tolerance = 1e-6;
     let field = both(&format!(
@@ -38,6 +39,7 @@ fn a_lasso_on_two_nodes_is_certified_as_in_one_process() {
 }
 
 #[test]
+#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn a_logistic_regression_under_bsp_is_the_same_on_two_nodes() {
     let field = both(&format!(
         "app: logistic\ndata: {}\nl1: 0.001\nconsistency: bsp\nseed: 1\n",
@@ -47,6 +49,7 @@ fn a_logistic_regression_under_bsp_is_the_same_on_two_nodes() {
 }
 
 #[test]
+#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn factors_on_two_nodes_are_as_good_as_in_one_process() {
     let field = both(&format!(
         "app: mf\ndata: {}\nrank: 3\nepochs: 40\nl2: 0.05\nseed: 1\n",

@@ -13,6 +13,7 @@ fn two(epochs: u32, head: &str) -> Field {
 }
 
 #[test]
+#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn a_live_cluster_says_how_it_is_doing_and_stops_when_asked() {
     let field = two(100_000, "");
     let launched = field.start("launch t.yaml");
