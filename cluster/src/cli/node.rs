@@ -30,7 +30,7 @@ A termination request lets the node leave in good order: one that only has worke
 otherwise the whole run stops at a clock. A second one ends it at once.
 
 Exit codes: 0 the run is done, 1 error, 2 wrong usage or settings, 3 bad data, 4 diverged, 75 stopped by a termination
-request where there are checkpoints (start again with --resume), 143 where there are none, 130 by Ctrl-C.";
+request where there are checkpoints (start again with --resume), 143 where there are none, 130 by Ctrl-C or `slackline stop`.";
 
 const JOIN_HELP: &str = "Examples:
   slackline join topology.yaml --workers 2

@@ -20,7 +20,6 @@ fn the_nodes_of_a_launcher_that_is_killed_end() {
 }
 
 #[test]
-#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn a_node_whose_data_is_missing_ends_everything_and_is_named() {
     let field = Field::new();
     let start = Instant::now();

@@ -35,7 +35,6 @@ fn garbage_at_the_port_costs_a_line_and_nothing_else() {
 }
 
 #[test]
-#[ignore = "what it expects is not settled: see the notes of the cluster issue"]
 fn a_node_with_another_token_is_refused_and_off_loopback_there_must_be_one() {
     let field = Field::new();
     let open = "nodes:\n  - {name: a, address: \"10.0.0.5:7077\"}\n  - name: b\n";
