@@ -7,6 +7,7 @@ use slackline::cluster::Homes;
 use slackline::message::{Assign, Join, Report};
 use slackline::prelude::*;
 use slackline::scheduler::{Dispatch, Finished, Meet, Scheduler};
+use slackline::traffic::Traffic;
 use slackline::{Event, Lifeline};
 use slackline_benches::ProcessorTime;
 use tokio::sync::{mpsc, oneshot};
@@ -50,7 +51,17 @@ impl Handler<Assign> for Instant {
     fn handle(&mut self, Assign { clock, .. }: Assign, _: &mut Self::Context) {
         let result = Ok(Findings::default());
         let (worker, generation) = (self.id, 1);
-        let report = Report { worker, generation, clock, result, computed: 0, waited: 0, staleness: 0 };
+        let report = Report {
+            worker,
+            generation,
+            clock,
+            result,
+            computed: 0,
+            waited: 0,
+            staleness: 0,
+            keeps: false,
+            traffic: Traffic::default(),
+        };
         self.report.do_send(report);
     }
 }

@@ -40,6 +40,7 @@ fn pull(n_pages: usize) -> Pull {
         ticket: 1,
         need,
         after: 0,
+        commits: 0,
         pages,
         rows: Vec::new(),
         leases,

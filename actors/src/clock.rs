@@ -5,11 +5,16 @@
 //! the whole argument for freshness (Ho et al. 2013, *More effective distributed ML via a stale synchronous
 //! parallel parameter server*, conditions 1 to 4).
 
+mod adaptive;
+mod consistency;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+pub use adaptive::Adaptive;
+pub use consistency::Consistency;
 
 use crate::id::WorkerId;
 
@@ -35,42 +40,6 @@ impl fmt::Display for Clock {
     }
 }
 
-/// How far workers may be apart and how rows reach them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Consistency {
-    /// Bulk synchronous: one clock after the other; updates folded in worker order, so that runs repeat to the bit.
-    Bsp,
-    /// Stale synchronous parallel: the fastest worker is at most `s` clocks ahead; rows are pulled when too old.
-    Ssp(u64),
-    /// Eager SSP: as [`Consistency::Ssp`], and shards push changed rows to their readers as `min` advances
-    /// (Dai et al. 2015, *High-performance distributed ML at scale through parameter server consistency models*).
-    Essp(u64),
-    /// No bound: nobody waits, every step reads what the shards have.
-    Async,
-}
-
-impl Consistency {
-    /// The largest number of clocks that the fastest worker may be ahead; `None` without a bound.
-    pub fn staleness(self) -> Option<u64> {
-        match self {
-            Self::Bsp => Some(0),
-            Self::Ssp(s) | Self::Essp(s) => Some(s),
-            Self::Async => None,
-        }
-    }
-
-    /// Whether a worker may start clock `c` while the slowest is at `min`: `c ≤ min + s`.
-    pub fn opens(self, c: Clock, min: Clock) -> bool {
-        self.staleness().is_none_or(|s| c.ahead_of(min) <= s)
-    }
-
-    /// The oldest `min` at which a row may have been read to serve clock `c`: `c − s`. Without a bound nothing is
-    /// too old.
-    pub fn oldest(self, c: Clock) -> Clock {
-        self.staleness().map_or(Clock(0), |s| Clock(c.0.saturating_sub(s)))
-    }
-}
-
 /// Who may go on: a consistency of one's own, on top of what a [`Consistency`] promises to reads.
 ///
 /// Whatever a gate lets through, a read at clock `c` still contains every update from clocks before `c − s`, with the
@@ -84,40 +53,6 @@ pub trait Gate: Send {
 impl Gate for Consistency {
     fn opens(&mut self, _: WorkerId, clock: Clock, min: Clock) -> bool {
         Self::opens(*self, clock, min)
-    }
-}
-
-impl fmt::Display for Consistency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Bsp => f.write_str("bsp"),
-            Self::Ssp(s) => write!(f, "ssp:{s}"),
-            Self::Essp(s) => write!(f, "essp:{s}"),
-            Self::Async => f.write_str("async"),
-        }
-    }
-}
-
-impl FromStr for Consistency {
-    type Err = String;
-
-    /// Reads `bsp`, `ssp:S`, `essp:S` or `async`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (name, bound) = match text.split_once(':') {
-            Some((name, bound)) => (name.trim(), Some(bound.trim())),
-            None => (text.trim(), None),
-        };
-        let staleness = || {
-            let bound = bound.ok_or_else(|| format!("{name} needs a staleness, such as {name}:2"))?;
-            bound.parse().map_err(|_| format!("staleness is {bound}, must be a whole number, 0 or more"))
-        };
-        match (name, bound) {
-            ("bsp", None) => Ok(Self::Bsp),
-            ("async", None) => Ok(Self::Async),
-            ("ssp", _) => staleness().map(Self::Ssp),
-            ("essp", _) => staleness().map(Self::Essp),
-            _ => Err(format!("consistency is {text}, must be bsp, ssp:S, essp:S or async")),
-        }
     }
 }
 
@@ -210,22 +145,6 @@ impl VectorClock {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-
-    #[test]
-    fn consistency_is_written_as_it_is_read() {
-        for text in ["bsp", "ssp:0", "ssp:12", "essp:3", "async"] {
-            assert_eq!(text.parse::<Consistency>().unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
-    fn a_bad_consistency_is_refused_with_the_rule() {
-        let why = |text: &str| text.parse::<Consistency>().unwrap_err();
-        assert_eq!(why("ssp:-1"), "staleness is -1, must be a whole number, 0 or more");
-        assert_eq!(why("ssp"), "ssp needs a staleness, such as ssp:2");
-        assert_eq!(why("sps:1"), "consistency is sps:1, must be bsp, ssp:S, essp:S or async");
-        assert_eq!(why("bsp:1"), "consistency is bsp:1, must be bsp, ssp:S, essp:S or async");
-    }
 
     #[test]
     fn a_parked_worker_holds_nobody_back_and_returns_at_min() {

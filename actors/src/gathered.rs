@@ -62,6 +62,30 @@ fn fold_row<T: Element>(rule: &Rule, row: &mut [T], update: &[T]) {
     }
 }
 
+/// Two updates of rows of one table as one: of the rows that either has.
+pub(crate) fn merge(table: &Table, left: &RowBatch, right: &RowBatch) -> RowBatch {
+    match &*left.values {
+        Buffer::F32(_) => merge_of::<f32>(table, left, right),
+        Buffer::F64(_) => merge_of::<f64>(table, left, right),
+        Buffer::I32(_) => merge_of::<i32>(table, left, right),
+    }
+}
+
+fn merge_of<T: Element>(table: &Table, left: &RowBatch, right: &RowBatch) -> RowBatch {
+    let width = table.width();
+    let mut rows: Vec<u32> = left.rows.iter().chain(right.rows.iter()).copied().collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let mut values = vec![T::default(); rows.len() * width];
+    for batch in [left, right] {
+        each_pair(&rows, &batch.rows, |to, from| {
+            let to = &mut values[to * width..(to + 1) * width];
+            to.iter_mut().zip(row::<T>(batch, from, width)).for_each(|(value, more)| *value += *more);
+        });
+    }
+    RowBatch { table: left.table, rows: Arc::new(rows), values: Arc::new(T::erase(Content::Dense(values))) }
+}
+
 /// Calls `each` with the places of every row that both ascending lists have.
 fn each_pair(left: &[u32], right: &[u32], mut each: impl FnMut(usize, usize)) {
     let (mut l, mut r) = (0, 0);
@@ -152,6 +176,14 @@ mod tests {
             ],
         };
         assert_eq!(values(&read.join::<f32>(&table)), [10.0, 40.0, 70.25, 90.0]);
+    }
+
+    #[test]
+    fn two_updates_become_one_of_the_rows_of_both() {
+        let table = Table::dense("t", 10, 1);
+        let merged = merge(&table, &batch(&[1, 4], &[1.0, 4.0]), &batch(&[0, 4, 9], &[0.5, 0.25, 9.0]));
+        assert_eq!(*merged.rows, [0, 1, 4, 9]);
+        assert_eq!(values(&merged.values), [0.5, 1.0, 4.25, 9.0]);
     }
 
     #[test]

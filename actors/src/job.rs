@@ -11,6 +11,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use crate::app::App;
+use crate::audit::{Head, RecordError, Recorder};
 use crate::checkpoint::{Checkpoint, Directory, Fingerprint, Shape};
 use crate::clock::{Clock, Consistency, Gate};
 use crate::cluster::Seat;
@@ -42,6 +43,8 @@ pub struct Job {
     checkpoint: Option<(PathBuf, Duration)>,
     pub(crate) keeping: Option<Keeping>,
     pub(crate) resume: Option<Checkpoint>,
+    pub(crate) bandwidth: Option<u64>,
+    pub(crate) audit: Option<PathBuf>,
 }
 
 /// Why a run did not end as it should.
@@ -98,6 +101,8 @@ impl Job {
             checkpoint: None,
             keeping: None,
             resume: None,
+            bandwidth: None,
+            audit: None,
         }
     }
 
@@ -159,6 +164,21 @@ impl Job {
         self
     }
 
+    /// Sends what may wait (pages that shards push to readers, updates that `bounded_error` keeps back) at no more than so
+    /// many bytes a second on the way between a shard and its readers, and from a worker; largest relative change first.
+    /// What a step waits for is never held up, but counts.
+    pub fn bandwidth(mut self, bytes_per_second: u64) -> Self {
+        self.bandwidth = Some(bytes_per_second);
+        self
+    }
+
+    /// Records to `directory` what is read, sent and folded in, so that the promises of the run can be proved afterwards
+    /// ([`audit::read`](crate::audit::read) and [`audit::check`](crate::audit::check)).
+    pub fn audit(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.audit = Some(directory.into());
+        self
+    }
+
     /// Cuts the model over so many shards; by default one for each core that neither the workers nor
     /// the scheduler need, at least 1 and at most 8.
     pub fn shards(mut self, n_shards: usize) -> Self {
@@ -199,8 +219,9 @@ impl Job {
         self.check()?;
         self.go_on().map_err(RunError::Job)?;
         self.keeping = self.keeping().map_err(RunError::Job)?;
+        let recorder = self.recorder().map_err(|error| RunError::Job(error.to_string()))?;
         let (done, outcome) = oneshot::channel();
-        let node = node::launch(self, make, done)?;
+        let node = node::launch(self, make, done, recorder)?;
         let (stop, gather) = (node.clone().recipient(), node.recipient());
         Ok(Run { leash: Leash(stop), gather, outcome })
     }
@@ -249,6 +270,14 @@ impl Job {
         self.schedule.save()?;
         let directory = Directory::create(path).map_err(|error| error.to_string())?;
         Ok(Some(Keeping { directory, fingerprint: self.fingerprint(), every: *every }))
+    }
+
+    fn recorder(&self) -> Result<Option<Recorder>, RecordError> {
+        let Some(directory) = &self.audit else { return Ok(None) };
+        let node = self.seat.as_ref().map(Seat::node).unwrap_or_default();
+        let (job, seed, consistency) = (self.name.clone(), self.seed, self.consistency);
+        let head = Head { job, seed, consistency, own_gate: self.gate.is_some(), node };
+        Recorder::start(directory, &head).map(Some)
     }
 
     fn check(&self) -> Result<(), RunError> {

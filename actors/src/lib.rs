@@ -55,7 +55,9 @@
 //! [`scheduler`] and its schedules in [`scheduler::policy`], [`worker`], [`shard`], [`job`].
 
 pub mod app;
+pub mod audit;
 pub mod bridge;
+pub mod budget;
 pub mod checkpoint;
 pub mod clock;
 pub mod cluster;
@@ -70,6 +72,7 @@ pub mod placement;
 pub mod scheduler;
 pub mod shard;
 pub mod table;
+pub mod traffic;
 pub mod values;
 pub mod view;
 pub mod worker;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock::Clock;
 use crate::id::{BlockId, BlockKey, PageId, PageKey, PartId, ShardId, TableId, VariableId, WorkerId};
+use crate::traffic::Traffic;
 use crate::values::Buffer;
 
 /// What one step has to do: made by a schedule, carried to the worker, handed to the app.
@@ -97,6 +98,12 @@ pub struct Assign {
     pub clock: Clock,
     /// The clocks that everyone had finished when it was assigned.
     pub min: Clock,
+    /// How many clocks old what it reads may be; `None` without a bound.
+    pub staleness: Option<u64>,
+    /// In a cluster: how many steps of this generation count so far; a step that must see everything sees those.
+    pub commits: u64,
+    /// Whether the worker is only to send the updates that it keeps back: there is no task, and no app sees it.
+    pub flush: bool,
     /// What to do.
     pub task: Task,
 }
@@ -115,6 +122,8 @@ pub struct Pull {
     pub need: Clock,
     /// The worker's own updates up to this one must be in the answer.
     pub after: u64,
+    /// So many [`Commit`]s must have reached the shard.
+    pub commits: u64,
     /// Pages of shared rows.
     pub pages: Vec<PageKey>,
     /// Single rows of shared tables, ascending.
@@ -166,20 +175,37 @@ pub struct Lease {
 pub struct Rows {
     /// Who sends.
     pub shard: ShardId,
-    /// The ticket of the pull; 0 for rows that nobody asked for.
+    /// The ticket of the pull; 0 for rows that nobody asked for, which the worker answers with [`Got`].
     pub ticket: u64,
     /// The rows contain every update of every worker from clocks before this one.
     pub min: Clock,
     /// The last update of each worker that the rows contain.
     pub applied: Arc<Vec<u64>>,
-    /// Pages of shared rows.
+    /// Pages of shared rows. Pushed to a reader, they are those that changed; the others that it reads are as fresh...
     pub pages: Vec<Page>,
+    /// ...except these, which have changed too and are to come: what the reader has is as old as it was.
+    pub withheld: Vec<PageKey>,
     /// Single rows of shared tables.
     pub batches: Vec<RowBatch>,
     /// Leased blocks.
     pub leases: Vec<Lease>,
     /// Blocks to look at.
     pub copies: Vec<Lease>,
+}
+
+impl Rows {
+    /// Whether nobody asked for them.
+    pub fn is_eager(&self) -> bool {
+        self.ticket == 0
+    }
+}
+
+/// Worker → shard: rows that were pushed to it have arrived, and it is ready for the next ones.
+#[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
+#[rtype(result = "()")]
+pub struct Got {
+    /// Who.
+    pub worker: WorkerId,
 }
 
 /// Worker → shard: the updates of one step and the blocks it gives back.
@@ -240,6 +266,10 @@ pub struct Report {
     pub waited: u64,
     /// How many clocks old the oldest row was that it read.
     pub staleness: u64,
+    /// Whether the worker keeps updates back, of this step or of earlier ones.
+    pub keeps: bool,
+    /// Bytes of the worker's messages since its last report.
+    pub traffic: Traffic,
 }
 
 /// Why a step failed.

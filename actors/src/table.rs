@@ -89,6 +89,11 @@ impl Rule {
         }
     }
 
+    /// Whether several updates can be sent as one.
+    pub(crate) fn is_additive(&self) -> bool {
+        matches!(self, Self::Add)
+    }
+
     /// Whether a worker can fold its own updates into rows it holds: not where the shard decides.
     pub(crate) fn is_known_to_workers(&self) -> bool {
         !matches!(self, Self::Custom(_))

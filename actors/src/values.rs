@@ -292,6 +292,36 @@ impl Buffer {
         }
     }
 
+    /// The largest absolute value, 0 where there is none.
+    pub(crate) fn largest(&self) -> f64 {
+        fn of<'a, T: Copy + 'a>(values: impl Iterator<Item = &'a T>, size: impl Fn(T) -> f64) -> f64 {
+            values.fold(0.0, |largest, value| size(*value).max(largest))
+        }
+        macro_rules! largest {
+            ($content:expr, $size:expr) => {
+                match $content {
+                    Content::Dense(values) => of(values.iter(), $size),
+                    Content::Sparse(rows) => of(rows.iter().flatten().map(|(_, value)| value), $size),
+                }
+            };
+        }
+        match self {
+            Self::F32(content) => largest!(content, |v: f32| f64::from(v.abs())),
+            Self::F64(content) => largest!(content, f64::abs),
+            Self::I32(content) => largest!(content, |v: i32| f64::from(v.unsigned_abs())),
+        }
+    }
+
+    /// Bytes that the numbers take: 4 or 8 each, and 4 for the column of a non-zero.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        let each = match self {
+            Self::F32(_) | Self::I32(_) => 4,
+            Self::F64(_) => 8,
+        };
+        let column = on_content!(self, content => if matches!(content, Content::Sparse(_)) { 4 } else { 0 });
+        self.n_values() as u64 * (each + column)
+    }
+
     /// Whether every number is finite.
     pub fn is_finite(&self) -> bool {
         match self {

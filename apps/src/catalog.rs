@@ -65,7 +65,7 @@ pub struct Request {
     pub workers: usize,
     /// Every random number of the run comes from it.
     pub seed: u64,
-    /// The consistency (`bsp`, `ssp:3`, `essp:3`, `async`); the app's own default where absent.
+    /// The consistency (`bsp`, `ssp:3`, `essp:3`, `bounded_error:0.01,3`, `adaptive:0,8`, `async`); the app's own default where absent.
     pub consistency: Option<String>,
     /// The schedule (`fixed`, `shuffled`, `priority`, `dependency`, `rotation`); the app's own default where absent.
     pub schedule: Option<String>,
@@ -73,6 +73,10 @@ pub struct Request {
     pub options: BTreeMap<String, String>,
     /// Passes every message between actors through its encoding, as between machines: slow, for tests.
     pub encoded: bool,
+    /// Where to record what is read, sent and folded in, to prove the promises of the run from.
+    pub audit: Option<PathBuf>,
+    /// Bytes a second on the way between a shard and its readers for what may wait (`Job::bandwidth`); no bound where absent.
+    pub bandwidth: Option<u64>,
     /// This process's place in a cluster, where it is one of several that train the model.
     pub seat: Option<Seat>,
     /// Where checkpoints go, where they are kept.
@@ -102,6 +106,8 @@ impl Request {
             schedule: None,
             options: BTreeMap::new(),
             encoded: false,
+            audit: None,
+            bandwidth: None,
             seat: None,
             checkpoint: None,
         }

@@ -3,6 +3,7 @@
 
 mod origin;
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::sync::mpsc;
 
@@ -20,6 +21,14 @@ pub(crate) fn job(name: &str, request: &Request, consistency: Consistency, origi
     let job = Job::new(name).consistency(consistency).local(request.workers).seed(request.seed);
     let job = origin.set(job, request);
     let job = if request.encoded { job.encoded() } else { job };
+    let job = match &request.audit {
+        Some(directory) => job.audit(directory),
+        None => job,
+    };
+    let job = match request.bandwidth {
+        Some(bytes_per_second) => job.bandwidth(bytes_per_second),
+        None => job,
+    };
     match &request.seat {
         Some(seat) => job.seat(seat.clone()),
         None => job,
@@ -82,6 +91,7 @@ pub(crate) fn records(workers: &[WorkerRecord]) -> Vec<Value> {
             "seconds_computing": worker.computed,
             "seconds_waiting": worker.waited,
             "staleness": worker.staleness,
+            "bytes": worker.traffic.kinds().into_iter().collect::<BTreeMap<_, _>>(),
         });
         if !worker.node.is_empty() {
             record["node"] = worker.node.as_str().into();
@@ -97,7 +107,8 @@ pub(crate) fn records(workers: &[WorkerRecord]) -> Vec<Value> {
 /// [`Error::Option`] when it is none.
 pub(crate) fn consistency(request: &Request, own: Consistency) -> Result<Consistency, Error> {
     let Some(text) = &request.consistency else { return Ok(own) };
-    let rule = "bsp, ssp:S, essp:S or async, with S a whole number, 0 or more";
+    let rule = "bsp, ssp:S, essp:S, bounded_error:ERROR,S, adaptive:LEAST,MOST or async, with whole numbers S, LEAST \
+                and MOST, 0 or more";
     Consistency::from_str(text).map_err(|_| refuse("consistency", text, rule))
 }
 

@@ -25,6 +25,9 @@ pub enum Error {
         /// What is wrong and what to do.
         problem: String,
     },
+    /// An audit record that cannot be read.
+    #[error("{0}")]
+    Audit(String),
     /// The numbers left the range of numbers.
     #[error("the objective is {0}: the run diverged; nothing was kept")]
     Diverged(f64),
@@ -62,7 +65,7 @@ impl Error {
             Self::Diverged(_) => 4,
             Self::Cluster { code, .. } => *code,
             Self::App(App::Run(problem)) if problem.contains("diverge") => 4,
-            Self::File { .. } | Self::Run { .. } | Self::App(_) => 1,
+            Self::File { .. } | Self::Run { .. } | Self::Audit(_) | Self::App(_) => 1,
         }
     }
 

@@ -16,7 +16,8 @@ use serde_json::Value;
 
 #[test]
 fn every_command_has_help_with_an_example_and_a_version() {
-    let commands = ["train", "evaluate", "apps", "launch", "node", "join", "status", "stop", "render"];
+    let commands =
+        ["train", "evaluate", "audit", "apps", "launch", "node", "join", "status", "stop", "render"];
     for line in commands.iter().map(|command| format!("{command} --help")).chain(["--help".into()]) {
         let output = slackline(&line);
         assert_eq!(output.status.code(), Some(0), "{line}");
@@ -256,4 +257,30 @@ fn every_job_file_of_ours_has_only_keys_that_its_app_knows() {
             assert!(said.contains("--workers is 0"), "{}: {said}", file.display());
         }
     }
+}
+
+#[test]
+fn an_audited_run_is_proved_and_a_torn_record_is_refused_by_name() {
+    let place = Place::new();
+    let rows: Vec<String> = (1..40).map(|i| format!("{} 1:{} 2:{}", i % 7, i % 5, i % 3)).collect();
+    place.write("train.svm", &rows.join("\n"));
+    let (data, out) = (place.path("train.svm"), place.path("run"));
+    let (data, out) = (data.display(), out.display());
+    let train = |more: &str| slackline(&format!("train lasso --data {data} --lambda 0.1 --quiet {more}"));
+    let refused = failure(&train("--audit"));
+    assert_eq!(
+        refused,
+        (2, "slackline: --audit needs a directory for its record: give --out DIR".to_owned())
+    );
+    let trained = train(&format!("--workers 2 --consistency ssp:2 --out {out} --audit"));
+    assert_eq!(trained.status.code(), Some(0), "{}", stderr(&trained));
+    assert!(place.json("run/summary.json")["traffic"]["push"].as_u64().unwrap() > 0);
+    let proved = slackline(&format!("audit {out}"));
+    assert_eq!(proved.status.code(), Some(0), "{}", stderr(&proved));
+    assert!(stdout(&proved).trim().ends_with("all promises held"), "{}", stdout(&proved));
+    let record = place.path("run/audit/run.audit");
+    let whole = fs::read(&record).unwrap();
+    fs::write(&record, &whole[..whole.len() - 5]).unwrap();
+    let (code, said) = failure(&slackline(&format!("audit {out}")));
+    assert!(code == 1 && said.contains("run.audit: is torn"), "{said}");
 }

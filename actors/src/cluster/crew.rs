@@ -238,17 +238,21 @@ impl Handler<Wish> for Crew {
 impl Handler<OfRun> for Crew {
     type Result = ();
     fn handle(&mut self, OfRun(event): OfRun, _: &mut Self::Context) {
-        let PostOf::Lead(lead) = &mut self.post else { return };
-        match event {
-            Event::Progress(progress) => {
+        match (&mut self.post, event) {
+            (PostOf::Lead(lead), Event::Progress(progress)) => {
                 lead.status.seconds = progress.seconds;
                 lead.status.clock = progress.clock.0;
                 lead.status.epoch = progress.mark.epoch;
                 lead.status.objective = Some(progress.mark.objective);
                 lead.status.done = progress.mark.done;
             }
-            Event::Checkpoint(_) => lead.captain.saved(),
-            Event::Resumed(resumed) if !resumed.path.as_os_str().is_empty() => lead.captain.saved(),
+            (PostOf::Lead(lead), Event::Checkpoint(_)) => lead.captain.saved(),
+            (PostOf::Lead(lead), Event::Resumed(resumed)) if !resumed.path.as_os_str().is_empty() => {
+                lead.captain.saved();
+            }
+            (PostOf::Lead(_), Event::KeptBackLost { workers }) => {
+                self.news(&MemberNews::KeptBackLost { workers });
+            }
             _ => {}
         }
     }

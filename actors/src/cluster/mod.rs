@@ -104,6 +104,12 @@ pub enum MemberNews {
     Loading(String, f32),
     /// The nodes that have not come yet.
     WaitingFor(Vec<String>),
+    /// Under `bounded_error`: so many workers kept small updates back when the members changed. These are lost: of each
+    /// page at most the error that the job allows, for each of them.
+    KeptBackLost {
+        /// How many workers.
+        workers: usize,
+    },
 }
 
 /// How a cluster is doing.

@@ -27,6 +27,12 @@ pub enum Event {
     Checkpoint(Written),
     /// A checkpoint could not be written, and why; the last one is kept, and the next one is due as ever.
     CheckpointFailed(String),
+    /// The members of a cluster changed while so many workers kept small updates back (`bounded_error`), which are lost:
+    /// of each page at most the error that the job allows, for each of them.
+    KeptBackLost {
+        /// How many.
+        workers: usize,
+    },
 }
 
 /// Where a run goes on.

@@ -13,6 +13,7 @@ use super::cast::{Cast, Stage};
 use super::duty::Duty;
 use super::fill::Past;
 use crate::app::Step;
+use crate::audit::Recorder;
 use crate::clock::Clock;
 use crate::id::WorkerId;
 use crate::job::{RunError, Trained};
@@ -50,6 +51,8 @@ pub(crate) struct Node {
     pub(super) past: Option<Past>,
     /// On the lead: the schedule's end, from when it is known until the model is gathered.
     pub(super) finished: Option<Finished>,
+    /// Where the run is audited.
+    pub(super) recorder: Option<Recorder>,
 }
 
 /// Anyone → node: all tables, as they are once everyone has finished the clocks before `need`. Answered with `None` when
@@ -70,6 +73,7 @@ impl Node {
             std::mem::take(&mut self.apps).into_values().map(|(arbiter, _)| arbiter).collect();
         arbiters.extend(self.arbiters.drain(..).rev());
         let system = self.own_system.then(System::current);
+        let recorder = self.recorder.take();
         let (told, all_told) = oneshot::channel();
         self.monitor.do_send(Drain(told));
         let reap = move || {
@@ -80,6 +84,7 @@ impl Node {
                     tracing::error!("a thread of the run panicked");
                 }
             }
+            drop(recorder); // nobody is left who does anything: the record is whole
             if let Some(system) = system {
                 system.stop();
             }

@@ -9,12 +9,14 @@ use actix_rt::ArbiterHandle;
 use super::actor::Node;
 use super::life::{Care, Retire};
 use super::reach::{Post, Reach};
+use crate::audit::Witness;
 use crate::bridge;
+use crate::budget::Budget;
 use crate::checkpoint::Saved;
 use crate::clock::Consistency;
 use crate::cluster::{Layout, Origin};
 use crate::id::{ShardId, WorkerId};
-use crate::message::{Advance, Applied, Assign, Commit, Join, Pull, Push, Report, Restore, Rows, Snap};
+use crate::message::{Advance, Applied, Assign, Commit, Got, Join, Pull, Push, Report, Restore, Rows, Snap};
 use crate::placement::Placement;
 use crate::scheduler::{Halted, Meet, Scheduler, ToShard};
 use crate::shard::{HandOver, Introduce, Shard, Store, ToWorker};
@@ -25,6 +27,8 @@ use crate::worker::{Desk, Routes, RowCache, Setting, ToHolders, Worker};
 pub(super) struct Stage {
     pub(super) tables: Arc<Vec<Table>>,
     pub(super) consistency: Consistency,
+    pub(super) bandwidth: Option<u64>,
+    pub(super) witness: Witness,
     pub(super) seed: u64,
     pub(super) encoded: bool,
     /// This node's name; empty where there is but one.
@@ -67,9 +71,11 @@ impl Stage {
         let mut shards = BTreeMap::new();
         for (number, (id, backup)) in layout.shards_of(&self.here).enumerate() {
             let kept = stores.remove(&id).filter(|_| origin == Origin::Kept);
-            let mut store = kept.unwrap_or_else(|| self.fresh_store(id, placement));
+            let store = kept.unwrap_or_else(|| self.fresh_store(id, placement));
+            let mut store = store.within(self.bandwidth.map(Budget::new));
             store.regroup(halted);
             store.stand_by(backup);
+            store.witnessed(self.witness.of(layout.generation));
             shards.insert((id, backup), self.start_shard(store, number));
         }
         let contexts: BTreeMap<WorkerId, Context<Worker>> =
@@ -102,6 +108,7 @@ impl Stage {
             reach.expose::<Push, _>(actor, shard);
             reach.expose::<Advance, _>(actor, shard);
             reach.expose::<Commit, _>(actor, shard);
+            reach.expose::<Got, _>(actor, shard);
             reach.expose::<Snap, _>(actor, shard);
             reach.expose::<Restore, _>(actor, shard);
         }
@@ -154,6 +161,8 @@ impl Stage {
             generation: layout.generation,
             transactional: self.post.is_some(),
             backed: Arc::new(backed.map(|(number, _)| ShardId::at(number)).collect::<BTreeSet<_>>()),
+            budget: self.bandwidth.map(Budget::new),
+            witness: self.witness.of(layout.generation),
         };
         let cache = Arc::new(RowCache::default());
         let make = |(id, context): (WorkerId, Context<Worker>)| {
@@ -176,6 +185,7 @@ impl Stage {
             let primary = reach.to(&holders.primary, name_of(id, false), local(false));
             ToHolders {
                 pull: reach.to(&holders.primary, name_of(id, false), local(false)),
+                got: reach.to(&holders.primary, name_of(id, false), local(false)),
                 push: std::iter::once(primary).chain(standing_by).collect(),
             }
         };

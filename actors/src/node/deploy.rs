@@ -20,6 +20,7 @@ use super::duty::Duty;
 use super::fill::Past;
 use super::life::Care;
 use crate::app::App;
+use crate::audit::Recorder;
 use crate::checkpoint::{Fingerprint, Saved};
 use crate::cluster::{Layout, Origin, Seat};
 use crate::id::WorkerId;
@@ -35,13 +36,14 @@ pub(crate) fn launch<A: App>(
     job: Job,
     make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
     done: oneshot::Sender<Outcome>,
+    recorder: Option<Recorder>,
 ) -> Result<Addr<Node>, RunError> {
     let (ready, wait) = std::sync::mpsc::channel();
     let own_system = System::try_current().is_none();
     let start = move || {
         let control = Arbiter::new();
         let handle = control.handle();
-        let setup = move || drop(ready.send(setup(job, make, done, control, own_system)));
+        let setup = move || drop(ready.send(setup(job, make, (done, recorder), control, own_system)));
         handle.spawn_fn(setup);
     };
     if own_system {
@@ -64,7 +66,7 @@ pub(crate) fn launch<A: App>(
 fn setup<A: App>(
     job: Job,
     make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
-    done: oneshot::Sender<Outcome>,
+    (done, recorder): (oneshot::Sender<Outcome>, Option<Recorder>),
     control: Arbiter,
     own_system: bool,
 ) -> Addr<Node> {
@@ -87,6 +89,7 @@ fn setup<A: App>(
         seat,
         keeping,
         resume,
+        bandwidth,
         ..
     } = job;
     let (spare, n_shards) = match &seat {
@@ -96,6 +99,7 @@ fn setup<A: App>(
             (spare, n_shards.unwrap_or(spare.clamp(1, MOST_SHARDS)))
         }
     };
+    let witness = recorder.as_ref().map(Recorder::witness).unwrap_or_default();
     let leads = seat.as_ref().is_none_or(Seat::leads);
     let threads = shard_threads(&mut arbiters, n_shards.min(spare));
     if let Some(seat) = &seat {
@@ -114,6 +118,7 @@ fn setup<A: App>(
     let scheduler = leads.then(|| {
         let dispatch = Dispatch::new(consistency, schedule, n_workers);
         let dispatch = if seat.is_some() { dispatch.transactional() } else { dispatch };
+        let dispatch = dispatch.witnessed(witness.clone());
         let dispatch = match gate {
             Some(gate) => dispatch.gated(gate),
             None => dispatch,
@@ -148,6 +153,8 @@ fn setup<A: App>(
         stage: Stage {
             tables: Arc::new(tables),
             consistency,
+            bandwidth,
+            witness,
             seed,
             encoded,
             here: seat.as_ref().map(Seat::node).unwrap_or_default(),
@@ -162,6 +169,7 @@ fn setup<A: App>(
         apps: HashMap::new(),
         deaths: Some(deaths),
         done: Some(done),
+        recorder,
         own_system,
         duty: seat.map(|seat| Duty { crew: seat.crew(), job: name.clone(), fingerprint }),
         past,

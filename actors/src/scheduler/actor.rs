@@ -18,6 +18,7 @@ use crate::id::WorkerId;
 use crate::message::{Advance, Assign, Commit, Join, Phase, Report, Snap, Stop};
 use crate::monitor::{Event, Progress, Resumed};
 use crate::node::{Breather, Lifeline};
+use crate::traffic::Traffic;
 
 /// How often it looks for steps that take long, and how long is long.
 const PATROL: Duration = Duration::from_secs(10);
@@ -122,6 +123,8 @@ pub struct WorkerRecord {
     pub waited: f64,
     /// `staleness[k]`: steps whose oldest row was `k` clocks old.
     pub staleness: Vec<u64>,
+    /// Bytes of its messages, by kind.
+    pub traffic: Traffic,
 }
 
 /// Counts training time; evaluation stops it.
@@ -242,6 +245,11 @@ impl Scheduler {
 
     fn record(&mut self, report: &Report) {
         let record = self.records.entry(report.worker).or_default();
+        record.traffic += report.traffic;
+        self.heard.insert(report.worker, Instant::now());
+        if self.dispatch.is_of_flush(report) {
+            return;
+        }
         record.steps += 1;
         record.computed += report.computed as f64 * 1e-6;
         record.waited += report.waited as f64 * 1e-6;
@@ -249,7 +257,6 @@ impl Scheduler {
         record.staleness.resize(record.staleness.len().max(staleness + 1), 0);
         record.staleness[staleness] += 1;
         self.staleness = self.staleness.max(report.staleness);
-        self.heard.insert(report.worker, Instant::now());
     }
 
     /// Says who keeps everyone waiting: a run must never hang in silence.
@@ -282,6 +289,7 @@ impl Handler<Meet> for Scheduler {
         }
         self.workers = workers.into_iter().map(|(worker, (assign, _))| (worker, assign)).collect();
         (self.generation, self.shards) = (generation, shards);
+        self.dispatch.enter(generation);
         self.dispatch.settle(&homes);
         self.keep_from(snaps, ctx);
         let early = std::mem::take(&mut self.early);
@@ -301,6 +309,10 @@ impl Handler<RollBack> for Scheduler {
 impl Handler<Halt> for Scheduler {
     type Result = MessageResult<Halt>;
     fn handle(&mut self, Halt { workers }: Halt, _: &mut Self::Context) -> Self::Result {
+        let kept = self.dispatch.kept_back();
+        if kept > 0 {
+            self.monitor.do_send(Event::KeptBackLost { workers: kept });
+        }
         let halted = self.dispatch.regroup(workers);
         self.abandon_checkpoint();
         self.generation = 0;

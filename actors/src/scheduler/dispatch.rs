@@ -5,13 +5,16 @@
 //! it computes the one before, as far as the gate allows.
 
 mod drain;
+mod flush;
 mod regroup;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use self::drain::Drain;
+use self::flush::Flushing;
 use super::policy::{Mark, Next, Schedule};
-use crate::clock::{Clock, Consistency, Gate, VectorClock};
+use crate::audit::{Entry, Witness};
+use crate::clock::{Adaptive, Clock, Consistency, Gate, VectorClock};
 use crate::id::{PartId, WorkerId};
 use crate::message::{Assign, Failure, Phase, Report, Task};
 pub use regroup::Halted;
@@ -50,11 +53,16 @@ pub struct Ending {
 /// The clocks, the gate and the schedule of one run.
 pub struct Dispatch {
     consistency: Consistency,
-    gate: Box<dyn Gate>,
+    /// A gate of one's own.
+    gate: Option<Box<dyn Gate>>,
+    /// The staleness in force, where it moves.
+    adaptive: Option<Adaptive>,
     schedule: Box<dyn Schedule>,
     expected: usize,
     /// Whether shards keep the updates of a step back until they are told that it counts.
     transactional: bool,
+    /// The steps of this generation that shards were told of.
+    commits: u64,
     clocks: VectorClock,
     /// What counts of the last generation of members that anybody joined.
     finished: Vec<(WorkerId, Clock)>,
@@ -70,6 +78,10 @@ pub struct Dispatch {
     drain: Drain,
     ending: Ending,
     ended: bool,
+    /// Whether the next generation goes on from a saved state.
+    back: bool,
+    flushing: Flushing,
+    witness: Witness,
 }
 
 /// What became of asking the schedule on behalf of a worker.
@@ -86,10 +98,12 @@ impl Dispatch {
     pub fn new(consistency: Consistency, schedule: Box<dyn Schedule>, expected: usize) -> Self {
         Self {
             consistency,
-            gate: Box::new(consistency),
+            gate: None,
+            adaptive: Adaptive::of(consistency),
             schedule,
             expected,
             transactional: false,
+            commits: 0,
             clocks: VectorClock::default(),
             finished: Vec::new(),
             hands: BTreeMap::new(),
@@ -101,13 +115,23 @@ impl Dispatch {
             drain: Drain::Off,
             ending: Ending::default(),
             ended: false,
+            back: false,
+            flushing: Flushing::default(),
+            witness: Witness::default(),
         }
+    }
+
+    /// Tells `witness` who is let through, and how far everyone is.
+    #[must_use]
+    pub fn witnessed(mut self, witness: Witness) -> Self {
+        self.witness = witness;
+        self
     }
 
     /// Lets workers through as `gate` says instead of as the consistency does.
     #[must_use]
     pub fn gated(mut self, gate: Box<dyn Gate>) -> Self {
-        self.gate = gate;
+        self.gate = Some(gate);
         self
     }
 
@@ -131,6 +155,7 @@ impl Dispatch {
     /// Takes a worker in.
     pub fn join(&mut self, worker: WorkerId) -> Vec<Order> {
         self.clocks.join(worker);
+        self.witness.tell(|| Entry::Join { worker });
         self.hands.entry(worker).or_default();
         self.go_on(None)
     }
@@ -173,14 +198,24 @@ impl Dispatch {
 
     fn learn(&mut self, task: Task, report: Report, orders: &mut Vec<Order>) {
         let advanced = self.clocks.tick(report.worker);
+        self.witness.tell(|| Entry::Finish { worker: report.worker, clock: report.clock });
         self.others |= advanced;
+        let flush = self.note_kept(&report);
+        if let Some(adaptive) = &mut self.adaptive {
+            adaptive.step(report.computed, report.waited, self.hands.len());
+        }
         if self.transactional && self.consistency != Consistency::Bsp {
+            self.commits += 1;
             orders.push(Order::Commit(report.worker, report.clock)); // under `bsp` the advance of `min` says it
         }
         match report.result {
+            Ok(_) if flush => {}
             Ok(findings) => {
                 self.tries.remove(&task.part);
                 let mark = self.schedule.finished(&task, &findings);
+                if let (Some(adaptive), Some(mark)) = (&mut self.adaptive, &mark) {
+                    adaptive.mark(mark.objective);
+                }
                 match mark {
                     Some(mark) if !mark.objective.is_finite() => {
                         self.fail(format!("the objective is {}: the run diverged", mark.objective));
@@ -266,6 +301,9 @@ impl Dispatch {
             self.fail("the schedule has nothing to hand out and nothing is in flight".to_owned());
         }
         self.ended = true;
+        if self.ending.failed.is_none() {
+            self.witness.tell(|| Entry::End);
+        }
         Order::End(self.ending.clone())
     }
 
@@ -279,14 +317,18 @@ impl Dispatch {
         if in_hand >= self.depth() {
             return Asked::Full;
         }
-        let min = self.clocks.min();
-        let finished = self.clocks.of(worker).expect("a worker joins before it works").max(min);
-        let clock = Clock(finished.0 + in_hand as u64);
-        if !self.gate.opens(worker, clock, min) {
+        if self.is_flushing() {
+            return self.flush_if_idle(worker, orders);
+        }
+        let clock = self.next_clock(worker);
+        if !self.opens(worker, clock) {
             return Asked::Gated;
         }
         let next = if self.ending.failed.is_some() { Next::Done } else { self.schedule.next(worker) };
         let task = match next {
+            Next::Task(task) if task.fresh && self.must_flush() => {
+                return self.flush_first(task, worker, orders);
+            }
             Next::Task(task) => task,
             Next::Wait => return self.nothing(worker, in_hand, false, orders),
             Next::Done => return self.nothing(worker, in_hand, true, orders),
@@ -299,15 +341,50 @@ impl Dispatch {
             self.phase = task.phase;
             orders.push(Order::Enter(self.phase));
         }
-        self.clocks.unpark(worker);
-        self.hands.get_mut(&worker).expect("joined").push_back((clock, task.clone()));
-        orders.push(Order::Assign(worker, Assign { clock, min, task }));
+        self.hand_out(worker, clock, task, orders);
         Asked::Assigned
     }
 
+    /// The clock of the next step of a worker.
+    fn next_clock(&self, worker: WorkerId) -> Clock {
+        let finished = self.clocks.of(worker).expect("a worker joins before it works").max(self.clocks.min());
+        Clock(finished.0 + self.hands[&worker].len() as u64)
+    }
+
+    /// The staleness in force.
+    pub fn staleness(&self) -> Option<u64> {
+        self.adaptive.as_ref().map_or(self.consistency.staleness(), |adaptive| Some(adaptive.staleness()))
+    }
+
+    fn opens(&mut self, worker: WorkerId, clock: Clock) -> bool {
+        let min = self.clocks.min();
+        match &mut self.gate {
+            Some(gate) => gate.opens(worker, clock, min),
+            None => self.staleness().is_none_or(|s| clock.ahead_of(min) <= s),
+        }
+    }
+
+    fn hand_out(&mut self, worker: WorkerId, clock: Clock, task: Task, orders: &mut Vec<Order>) {
+        let (min, staleness) = (self.clocks.min(), self.staleness());
+        let (fresh, flushes) = (task.fresh, self.is_flush(worker, clock));
+        self.witness.tell(|| Entry::Assign { worker, clock, min, staleness, fresh, flushes });
+        self.clocks.unpark(worker);
+        self.hands.get_mut(&worker).expect("joined").push_back((clock, task.clone()));
+        orders.push(Order::Assign(
+            worker,
+            Assign { clock, min, staleness, commits: self.commits, flush: flushes, task },
+        ));
+    }
+
     fn nothing(&mut self, worker: WorkerId, in_hand: usize, done: bool, orders: &mut Vec<Order>) -> Asked {
-        if in_hand == 0 && self.clocks.park(worker) {
-            orders.push(Order::Advance(self.clocks.min()));
+        if in_hand == 0 {
+            if self.keeps(worker) {
+                return self.flush_if_idle(worker, orders); // one that is parked holds nobody back
+            }
+            self.witness.tell(|| Entry::Park { worker });
+            if self.clocks.park(worker) {
+                orders.push(Order::Advance(self.clocks.min()));
+            }
         }
         self.others = true;
         Asked::Nothing { done }

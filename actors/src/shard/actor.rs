@@ -1,13 +1,14 @@
 //! The shard as an actor: messages in, decisions of the [`Store`], messages out.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
 
 use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::store::{Outgoing, Store};
 use crate::id::WorkerId;
-use crate::message::{Advance, Applied, Commit, Pull, Push, Restore, Rows, Snap, Snapshot};
+use crate::message::{Advance, Applied, Commit, Got, Pull, Push, Restore, Rows, Snap, Snapshot};
 use crate::node::{Breather, Lifeline};
 
 /// An actor that owns rows.
@@ -17,6 +18,9 @@ pub struct Shard {
     workers: BTreeMap<WorkerId, ToWorker>,
     snapshots: HashMap<u64, oneshot::Sender<Snapshot>>,
     asked: u64,
+    born: Instant,
+    /// Whether it is going to look after what waits for the bandwidth budget.
+    will_wake: bool,
     breather: Breather,
     lifeline: Lifeline,
 }
@@ -48,15 +52,30 @@ impl Shard {
             workers: BTreeMap::new(),
             snapshots: HashMap::new(),
             asked: 0,
+            born: Instant::now(),
+            will_wake: false,
             breather: Breather::default(),
             lifeline,
         }
     }
 
     /// Has the store take something in, and sends what follows from it.
-    fn with<I: IntoIterator<Item = Outgoing>>(&mut self, decide: impl FnOnce(&mut Store) -> I) {
+    fn with<I: IntoIterator<Item = Outgoing>>(
+        &mut self,
+        ctx: &mut Context<Self>,
+        decide: impl FnOnce(&mut Store) -> I,
+    ) {
         let Some(store) = &mut self.store else { return };
-        for message in decide(store) {
+        store.tell_time(self.born.elapsed());
+        let out = decide(store);
+        if let (Some(at), false) = (store.wake_at(), self.will_wake) {
+            self.will_wake = true;
+            ctx.run_later(at.saturating_sub(self.born.elapsed()), |shard, ctx| {
+                shard.will_wake = false;
+                shard.with(ctx, Store::tick);
+            });
+        }
+        for message in out {
             match message {
                 Outgoing::Rows(worker, rows) => {
                     if let Some(worker) = self.workers.get(&worker) {
@@ -96,7 +115,7 @@ impl Handler<Introduce> for Shard {
 impl Handler<Pull> for Shard {
     type Result = ();
     fn handle(&mut self, pull: Pull, ctx: &mut Self::Context) {
-        self.with(|store| store.pull(pull));
+        self.with(ctx, |store| store.pull(pull));
         self.breather.breathe(ctx);
     }
 }
@@ -104,7 +123,7 @@ impl Handler<Pull> for Shard {
 impl Handler<Push> for Shard {
     type Result = ();
     fn handle(&mut self, push: Push, ctx: &mut Self::Context) {
-        self.with(|store| store.push(push));
+        self.with(ctx, |store| store.push(push));
         self.breather.breathe(ctx);
     }
 }
@@ -112,7 +131,15 @@ impl Handler<Push> for Shard {
 impl Handler<Advance> for Shard {
     type Result = ();
     fn handle(&mut self, advance: Advance, ctx: &mut Self::Context) {
-        self.with(|store| store.advance(advance));
+        self.with(ctx, |store| store.advance(advance));
+        self.breather.breathe(ctx);
+    }
+}
+
+impl Handler<Got> for Shard {
+    type Result = ();
+    fn handle(&mut self, got: Got, ctx: &mut Self::Context) {
+        self.with(ctx, |store| store.got(got));
         self.breather.breathe(ctx);
     }
 }
@@ -120,7 +147,7 @@ impl Handler<Advance> for Shard {
 impl Handler<Commit> for Shard {
     type Result = ();
     fn handle(&mut self, commit: Commit, ctx: &mut Self::Context) {
-        self.with(|store| store.commit(commit));
+        self.with(ctx, |store| store.commit(commit));
         self.breather.breathe(ctx);
     }
 }
@@ -136,12 +163,12 @@ impl Handler<HandOver> for Shard {
 
 impl Handler<Snap> for Shard {
     type Result = ResponseFuture<Option<Snapshot>>;
-    fn handle(&mut self, snap: Snap, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, snap: Snap, ctx: &mut Self::Context) -> Self::Result {
         let (asker, answer) = oneshot::channel();
         self.asked += 1;
         self.snapshots.insert(self.asked, asker);
         let number = self.asked;
-        self.with(|store| store.snapshot(number, snap));
+        self.with(ctx, |store| store.snapshot(number, snap));
         Box::pin(async { answer.await.ok() })
     }
 }

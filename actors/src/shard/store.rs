@@ -6,14 +6,20 @@
 //!   `min` passes that clock, then folded in worker order: the sum has the same bits whatever the order of arrival.
 //! * In a cluster a shard is *transactional*: it keeps the updates and blocks of a step back until the scheduler says that
 //!   the step counts, so that the steps of a node that dies count wholly or not at all.
-//! * Under `essp` a changed page goes to its subscribers when `min` advances.
+//! * Under `essp` a changed page goes to its readers when `min` advances, one message at a time to each.
+
+mod eager;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
+use super::readers::Readers;
 use super::tables::Tables;
+use crate::audit::{Entry, Witness};
+use crate::budget::Budget;
 use crate::clock::{Clock, Consistency};
-use crate::id::{BlockId, PageKey, ShardId, TableId, WorkerId};
+use crate::id::{BlockId, ShardId, TableId, WorkerId};
 use crate::message::{Advance, Applied, Commit, Lease, Page, Pull, Push, RowBatch, Rows, Snap, Snapshot};
 use crate::placement::Placement;
 use crate::scheduler::Halted;
@@ -41,6 +47,8 @@ pub struct Store {
     backup: bool,
     tables: Tables,
     min: Clock,
+    /// Commits heard of in this generation.
+    commits: u64,
     /// The last push taken in, per worker.
     taken: BTreeMap<WorkerId, u64>,
     /// The last push folded in, per worker, as readers see it.
@@ -50,11 +58,13 @@ pub struct Store {
     held: BTreeMap<(Clock, WorkerId), Vec<Held>>,
     /// Pulls that cannot be answered yet, in order of arrival.
     parked: Vec<Pull>,
-    /// Under `essp`: who has read a page. A reader stays one until the run ends, since any part may come back to any
-    /// worker: with many parts of few rows each, `ssp` sends less.
-    readers: BTreeMap<PageKey, BTreeSet<WorkerId>>,
-    /// Pages changed since the last advance.
-    changed: BTreeSet<PageKey>,
+    /// Under `essp` and its kin: who reads which pages.
+    readers: Readers,
+    /// What may wait is sent within it.
+    budget: Option<Budget>,
+    /// What time it is, where there is a budget.
+    now: Duration,
+    witness: Witness,
     /// Snapshots that wait for their clock, and for blocks to come home.
     snapshots: Vec<Pending>,
 }
@@ -87,12 +97,15 @@ impl Store {
             backup: false,
             tables: Tables::new(id, placement, tables),
             min: Clock(0),
+            commits: 0,
             taken: BTreeMap::new(),
             applied: Arc::new(Vec::new()),
             held: BTreeMap::new(),
             parked: Vec::new(),
-            readers: BTreeMap::new(),
-            changed: BTreeSet::new(),
+            readers: Readers::default(),
+            budget: None,
+            now: Duration::ZERO,
+            witness: Witness::default(),
             snapshots: Vec::new(),
         }
     }
@@ -107,6 +120,11 @@ impl Store {
     /// Whether it stands by for the shard of its number, which others read, or is that shard.
     pub fn stand_by(&mut self, backup: bool) {
         self.backup = backup;
+    }
+
+    /// Tells `witness` what it folds in.
+    pub fn witnessed(&mut self, witness: Witness) {
+        self.witness = witness;
     }
 
     /// Its number.
@@ -149,6 +167,7 @@ impl Store {
 
     /// Learns that a step counts.
     pub fn commit(&mut self, Commit { worker, clock }: Commit) -> Vec<Outgoing> {
+        self.commits += 1;
         let held = self.held.remove(&(clock, worker)).unwrap_or_default(); // a step without a word for this shard
         held.into_iter().for_each(|held| self.fold(worker, held));
         self.release()
@@ -164,11 +183,11 @@ impl Store {
             }
         }
         self.tables.bring_home();
+        self.commits = 0;
         self.taken.clear();
         self.applied = Arc::default();
         self.parked.clear();
         self.readers.clear();
-        self.changed.clear();
         self.snapshots.clear();
         self.min = self.min.max(halted.min);
     }
@@ -180,8 +199,9 @@ impl Store {
         for ((_, worker), pushes) in std::mem::replace(&mut self.held, later) {
             pushes.into_iter().for_each(|held| self.fold(worker, held));
         }
+        self.readers.advance();
         let mut out = self.release();
-        out.extend(self.refresh_readers());
+        out.extend(self.send_eagerly());
         out
     }
 
@@ -204,13 +224,13 @@ impl Store {
         self.held.clear();
         self.parked.clear();
         self.readers.clear();
-        self.changed.clear();
         self.snapshots.clear();
         true
     }
 
     fn can_answer(&self, pull: &Pull) -> bool {
         pull.need <= self.min
+            && pull.commits <= self.commits
             && pull.after <= self.applied.get(pull.worker.index()).copied().unwrap_or(0)
             && pull
                 .leases
@@ -221,9 +241,7 @@ impl Store {
 
     fn answer(&mut self, pull: &Pull) -> Outgoing {
         if pull.subscribe {
-            for key in &pull.pages {
-                self.readers.entry(*key).or_default().insert(pull.worker);
-            }
+            pull.pages.iter().for_each(|page| self.readers.subscribe(pull.worker, *page));
         }
         let copies =
             pull.copies.iter().filter_map(|(table, block)| self.tables.copy(*table, *block)).collect();
@@ -231,26 +249,26 @@ impl Store {
         let leases = pull.leases.iter();
         let leases =
             leases.map(|(table, block)| self.tables.lend(*table, *block, pull.worker, keep)).collect();
-        Outgoing::Rows(
-            pull.worker,
-            Rows {
-                shard: self.id,
-                ticket: pull.ticket,
-                min: self.min,
-                applied: Arc::clone(&self.applied),
-                pages: pull.pages.iter().map(|(table, page)| self.tables.page(*table, *page)).collect(),
-                batches: pull.rows.iter().map(|(table, rows)| self.tables.gather(*table, rows)).collect(),
-                leases,
-                copies,
-            },
-        )
+        let rows = Rows {
+            shard: self.id,
+            ticket: pull.ticket,
+            min: self.min,
+            applied: Arc::clone(&self.applied),
+            pages: pull.pages.iter().map(|(table, page)| self.tables.page(*table, *page)).collect(),
+            withheld: Vec::new(),
+            batches: pull.rows.iter().map(|(table, rows)| self.tables.gather(*table, rows)).collect(),
+            leases,
+            copies,
+        };
+        self.charge(&rows);
+        Outgoing::Rows(pull.worker, rows)
     }
 
     fn fold(&mut self, worker: WorkerId, held: Held) {
         let Held { sequence, deltas, batches, returns } = held;
         for delta in &deltas {
             self.tables.fold(delta);
-            self.changed.insert((delta.table, delta.page));
+            self.note_change(delta);
         }
         returns.into_iter().for_each(|lease| self.tables.take_back(lease, worker));
         batches.iter().for_each(|batch| self.tables.fold_rows(batch));
@@ -259,6 +277,8 @@ impl Store {
             applied.resize(worker.index() + 1, 0);
         }
         applied[worker.index()] = sequence;
+        let (shard, backup) = (self.id, self.backup);
+        self.witness.tell(|| Entry::Fold { shard, backup, worker, sequence });
     }
 
     /// Answers the parked pulls that can be answered now, the oldest first, and finishes snapshots.
@@ -268,31 +288,6 @@ impl Store {
             out.extend(self.pull(pull));
         }
         out
-    }
-
-    /// One message to every reader: the pages that changed, and that the others are as fresh as `min`.
-    fn refresh_readers(&mut self) -> Vec<Outgoing> {
-        let changed = std::mem::take(&mut self.changed);
-        let mut pages: BTreeMap<WorkerId, Vec<Page>> = BTreeMap::new();
-        for (key, readers) in &self.readers {
-            for reader in readers {
-                let pages = pages.entry(*reader).or_default();
-                if changed.contains(key) {
-                    pages.push(self.tables.page(key.0, key.1));
-                }
-            }
-        }
-        let rows = |pages| Rows {
-            shard: self.id,
-            ticket: 0,
-            min: self.min,
-            applied: Arc::clone(&self.applied),
-            pages,
-            batches: Vec::new(),
-            leases: Vec::new(),
-            copies: Vec::new(),
-        };
-        pages.into_iter().map(|(reader, pages)| Outgoing::Rows(reader, rows(pages))).collect()
     }
 
     fn finish_snapshots(&mut self) -> Vec<Outgoing> {

@@ -117,6 +117,11 @@ impl Tables {
         self.tables[delta.table.index()].update_rule().fold(page.writable(), &delta.rows);
     }
 
+    /// Whether updates of a table are added.
+    pub(super) fn is_additive(&self, table: TableId) -> bool {
+        self.tables[table.index()].update_rule().is_additive()
+    }
+
     /// Single rows as they are now, copied.
     pub(super) fn gather(&self, table: TableId, rows: &Arc<Vec<u32>>) -> RowBatch {
         let values = match self.tables[table.index()].kind() {

@@ -8,7 +8,7 @@ use actix::prelude::*;
 use super::desk::{Action, Desk, Prepared, Spent};
 use crate::app::{Outcome, Step};
 use crate::id::{ShardId, WorkerId};
-use crate::message::{Applied, Assign, Join, Pull, Push, Report, Rows};
+use crate::message::{Applied, Assign, Got, Join, Pull, Push, Report, Rows};
 use crate::node::{Breather, Lifeline, Retire};
 
 /// An actor that has steps computed.
@@ -19,6 +19,7 @@ pub struct Worker {
     /// Absent until the node has made it.
     app: Option<Recipient<Step>>,
     idle_since: Instant,
+    born: Instant,
     breather: Breather,
     lifeline: Lifeline,
 }
@@ -39,6 +40,8 @@ pub struct Routes {
 pub struct ToHolders {
     /// The shard.
     pub pull: Recipient<Pull>,
+    /// The shard.
+    pub got: Recipient<Got>,
     /// The shard, and who stands by for it.
     pub push: Vec<Recipient<Push>>,
 }
@@ -53,7 +56,7 @@ impl Worker {
     /// An actor around a desk; `lifeline` tells its node when it dies.
     pub fn new(id: WorkerId, desk: Desk, routes: Routes, lifeline: Lifeline) -> Self {
         let (idle_since, breather) = (Instant::now(), Breather::default());
-        Self { id, desk, routes, app: None, idle_since, breather, lifeline }
+        Self { id, desk, routes, app: None, idle_since, born: idle_since, breather, lifeline }
     }
 
     /// It will never begin: nobody needs to know when it goes away.
@@ -68,6 +71,9 @@ impl Worker {
                 Action::Push(shard, push) => self.push(shard, push),
                 Action::Report(report) => self.routes.report.do_send(report),
                 Action::Compute(step) => self.compute(step, ctx),
+                Action::Got(shard) => {
+                    self.routes.shards[shard.index()].got.do_send(Got { worker: self.id });
+                }
             }
         }
         self.breather.breathe(ctx);
@@ -96,6 +102,9 @@ impl Worker {
     }
 
     fn finish(&mut self, outcome: Option<Outcome>, spent: Spent, ctx: &mut Context<Self>) {
+        if self.desk.has_budget() {
+            self.desk.tell_time(self.born.elapsed());
+        }
         let actions = self.desk.computed(outcome, spent);
         self.act(actions, ctx);
     }

@@ -22,9 +22,28 @@ pub struct Cached {
     n_applied: u64,
     /// Through whom it came: under `essp` its shard keeps that worker's pages fresh.
     source: (ShardId, WorkerId),
+    /// Whether it has changed at its shard and the change is still to come.
+    withheld: bool,
 }
 
 impl Cached {
+    /// How many updates its shard had folded in when it sent the page.
+    pub fn folds(&self) -> u64 {
+        self.n_applied
+    }
+
+    /// The shard that it is from.
+    pub fn shard(&self) -> ShardId {
+        self.source.0
+    }
+
+    /// What an eager message says of a page that is not in it: that it did not change.
+    fn renew(&mut self, known: &Known) {
+        if known.0 > self.min && !self.withheld {
+            (self.min, self.applied) = (known.0, Arc::clone(&known.1));
+        }
+    }
+
     /// A page of a message that reached `worker`.
     pub fn of(page: &Page, rows: &Rows, worker: WorkerId) -> Self {
         Self {
@@ -33,6 +52,7 @@ impl Cached {
             applied: Arc::clone(&rows.applied),
             n_applied: rows.applied.iter().sum(),
             source: (rows.shard, worker),
+            withheld: false,
         }
     }
 }
@@ -58,20 +78,36 @@ impl RowCache {
                 *held = cached;
             }
         }
-        if rows.ticket == 0 {
+        if rows.is_eager() {
+            self.withhold((rows.shard, worker), rows);
             self.pushed.insert((rows.shard, worker), (rows.min, Arc::clone(&rows.applied)));
         }
+    }
+
+    /// Notes which pages an eager message does not renew, before it renews the others.
+    fn withhold(&self, source: (ShardId, WorkerId), rows: &Rows) {
+        let before = self.pushed.get(&source).map(|known| known.clone());
+        for page in &rows.withheld {
+            if let Some(mut held) = self.pages.get_mut(page)
+                && held.source == source
+            {
+                before.iter().for_each(|known| held.renew(known));
+                held.withheld = true;
+            }
+        }
+    }
+
+    /// A page however old.
+    pub fn peek(&self, page: PageKey) -> Option<Arc<Buffer>> {
+        self.pages.get(&page).map(|held| Arc::clone(&held.rows))
     }
 
     /// A page that contains every update from clocks before `oldest`, if there is one here.
     pub fn get(&self, table: TableId, page: PageId, oldest: Clock) -> Option<Cached> {
         let held = self.pages.get(&(table, page))?; // no newer page comes in before we know its clock
         let mut cached = held.clone();
-        if let Some(pushed) = self.pushed.get(&cached.source)
-            && pushed.0 > cached.min
-        {
-            cached.min = pushed.0; // had it changed, the shard would have sent it
-            cached.applied = Arc::clone(&pushed.1);
+        if let Some(pushed) = self.pushed.get(&cached.source) {
+            cached.renew(&pushed);
         }
         (cached.min >= oldest).then_some(cached)
     }
@@ -106,6 +142,7 @@ mod tests {
             min: Clock(min),
             applied: Arc::new(vec![min]),
             pages: value.map(page).into_iter().collect(),
+            withheld: Vec::new(),
             batches: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
@@ -154,5 +191,18 @@ mod tests {
         assert!(cache.get(PAGE.0, PAGE.1, Clock(5)).is_none(), "worker 1 does not read this page");
         cache.take_in(WorkerId(0), &rows(0, 9, None));
         assert_eq!(cache.get(PAGE.0, PAGE.1, Clock(5)).unwrap().min, Clock(9));
+    }
+
+    #[test]
+    fn a_page_that_is_withheld_stays_as_old_as_it_was_until_it_comes() {
+        let cache = RowCache::default();
+        cache.take_in(WorkerId(0), &rows(1, 4, Some(1.0)));
+        cache.take_in(WorkerId(0), &rows(0, 6, None));
+        cache.take_in(WorkerId(0), &Rows { withheld: vec![PAGE], ..rows(0, 8, None) });
+        cache.take_in(WorkerId(0), &Rows { withheld: vec![PAGE], ..rows(0, 9, None) });
+        assert_eq!(cache.get(PAGE.0, PAGE.1, Clock(0)).unwrap().min, Clock(6));
+        cache.take_in(WorkerId(0), &rows(0, 10, Some(2.0)));
+        cache.take_in(WorkerId(0), &rows(0, 11, None));
+        assert_eq!(cache.get(PAGE.0, PAGE.1, Clock(0)).unwrap().min, Clock(11));
     }
 }

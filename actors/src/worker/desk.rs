@@ -4,26 +4,32 @@
 //! the updates of *t−1* on theirs. Steps are computed and reported in the order of their clocks.
 
 mod needs;
+mod pulling;
+mod reading;
 mod refusal;
+mod sending;
 mod setting;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
-use needs::{Needs, RowNeeds};
+use needs::Needs;
 pub use setting::{Prepared, Setting, Spent};
 
 use super::cache::{Cached, RowCache};
-use super::outbox::{Outbox, Updates};
-use crate::app::{Outcome, Step};
+use super::kept::KeptBack;
+use super::outbox::Outbox;
+use crate::app::Step;
+use crate::audit::Witness;
+use crate::budget::Budget;
 use crate::clock::{Clock, Consistency};
-use crate::gathered::{self, ReadRows};
 use crate::id::{PageKey, PartId, ShardId, TableId, WorkerId};
-use crate::message::{Applied, Assign, Failure, Lease, Pull, Push, Report, RowBatch, Rows};
+use crate::message::{Applied, Assign, Lease, Pull, Push, Report, RowBatch, Rows};
 use crate::placement::Placement;
 use crate::table::{Table, Usage};
-use crate::view::ReadPage;
+use crate::traffic::Traffic;
 
 /// What a worker does next.
 #[derive(Debug)]
@@ -36,6 +42,8 @@ pub enum Action {
     Compute(Prepared),
     /// Tell the scheduler.
     Report(Report),
+    /// Tell a shard that what it sent by itself is here.
+    Got(ShardId),
 }
 
 /// The work on one worker's desk.
@@ -50,6 +58,16 @@ pub struct Desk {
     backed: Arc<BTreeSet<ShardId>>,
     cache: Arc<RowCache>,
     outbox: Outbox,
+    kept: KeptBack,
+    /// The largest value read last of the rows of a shard, where updates may be kept back.
+    largest_read: HashMap<(TableId, ShardId), f64>,
+    /// Updates that may wait leave within it.
+    budget: Option<Budget>,
+    /// What time it is, where there is a budget.
+    now: Duration,
+    /// Since the last report.
+    traffic: Traffic,
+    witness: Witness,
     tickets: u64,
     /// Assigned and not yet computing, in clock order.
     waiting: VecDeque<Gathering>,
@@ -70,10 +88,17 @@ struct Gathering {
     pulled: bool,
     awaited: BTreeSet<ShardId>,
     pages: BTreeMap<PageKey, Cached>,
-    /// Rows by table, with the shard's last update of this worker that they contain and its `min`.
-    batches: Vec<(RowBatch, ShardId, u64, Clock)>,
+    batches: Vec<ReadBatch>,
     leases: Vec<Lease>,
     copies: Vec<Lease>,
+}
+
+/// Rows of one table at one shard, and what they contain.
+struct ReadBatch {
+    batch: RowBatch,
+    shard: ShardId,
+    applied: Arc<Vec<u64>>,
+    min: Clock,
 }
 
 struct Computing {
@@ -92,7 +117,17 @@ struct Sent {
 impl Desk {
     /// An empty desk.
     pub fn new(worker: WorkerId, setting: Setting, cache: Arc<RowCache>) -> Self {
-        let Setting { tables, placement, consistency, seed, generation, transactional, backed } = setting;
+        let Setting {
+            tables,
+            placement,
+            consistency,
+            seed,
+            generation,
+            transactional,
+            backed,
+            budget,
+            witness,
+        } = setting;
         Self {
             worker,
             whole: needs::whole(&tables),
@@ -105,6 +140,12 @@ impl Desk {
             backed,
             cache,
             outbox: Outbox::new(worker, placement),
+            kept: KeptBack::default(),
+            largest_read: HashMap::new(),
+            budget,
+            now: Duration::ZERO,
+            traffic: Traffic::default(),
+            witness,
             tickets: 0,
             waiting: VecDeque::new(),
             computing: None,
@@ -118,15 +159,27 @@ impl Desk {
         self.generation
     }
 
+    /// What time it is, by a clock that never falls; needed where there is a budget.
+    pub fn tell_time(&mut self, now: Duration) {
+        self.now = now;
+    }
+
+    /// Whether updates may have to wait for a budget.
+    pub fn has_budget(&self) -> bool {
+        self.budget.is_some()
+    }
+
     /// Takes a step on: pulls what it needs and the cache does not have.
     pub fn assign(&mut self, assign: Assign) -> Vec<Action> {
         self.tickets += 1;
-        let reads = self.learn_reads(assign.task.part);
+        let flushes = assign.flush;
+        let reads = if flushes { Ok(()) } else { self.learn_reads(assign.task.part) };
         let refused = reads.err().or_else(|| refusal::refusal(&self.tables, &assign.task));
+        let refused = refused.filter(|_| !flushes);
         self.waiting.push_back(Gathering {
             assign,
             ticket: self.tickets,
-            pulled: refused.is_some(),
+            pulled: flushes || refused.is_some(),
             refused,
             awaited: BTreeSet::new(),
             pages: BTreeMap::new(),
@@ -142,15 +195,20 @@ impl Desk {
         if self.consistency != Consistency::Async {
             self.cache.take_in(self.worker, &rows); // without a bound every step pulls
         }
+        if rows.is_eager() {
+            self.traffic.eager += rows.n_bytes();
+            return vec![Action::Got(rows.shard)]; // the cache has them
+        }
+        self.traffic.rows += rows.n_bytes();
         let Some(gathering) = self.waiting.iter_mut().find(|g| g.pulled && g.ticket == rows.ticket) else {
-            return Vec::new(); // pushed by the shard: the cache has them
+            return Vec::new();
         };
         gathering.awaited.remove(&rows.shard);
         for page in &rows.pages {
             gathering.pages.insert((page.table, page.page), Cached::of(page, &rows, self.worker));
         }
-        let applied = rows.applied.get(self.worker.index()).copied().unwrap_or(0);
-        let known = |batch| (batch, rows.shard, applied, rows.min);
+        let (shard, min) = (rows.shard, rows.min);
+        let known = |batch| ReadBatch { batch, shard, applied: Arc::clone(&rows.applied), min };
         gathering.batches.extend(rows.batches.into_iter().map(known));
         gathering.leases.extend(rows.leases);
         gathering.copies.extend(rows.copies);
@@ -163,64 +221,6 @@ impl Desk {
             sent.awaited.remove(&(applied.shard, applied.sequence, applied.backup));
         }
         self.reports()
-    }
-
-    /// Takes in what the app computed, or that it died.
-    pub fn computed(&mut self, outcome: Option<Outcome>, spent: Spent) -> Vec<Action> {
-        let Computing { assign, staleness, leased } =
-            self.computing.take().expect("only a computing step ends");
-        let clock = assign.clock;
-        let (result, updates) = match outcome {
-            Some(Outcome { result, deltas, batches, leases }) => {
-                let cut =
-                    |batch: RowBatch| gathered::cut(&self.tables[batch.table.index()], batch, self.placement);
-                let rows = batches.into_iter().flat_map(cut).collect();
-                (refusal::checked(result, &assign), Updates { pages: deltas, rows, returns: leases })
-            }
-            None => (Err(self.panicked(&assign, leased)), Updates::default()),
-        };
-        let pushes = self.outbox.pack(clock, updates);
-        let awaited = pushes.iter().flat_map(|(shard, push)| self.holders(*shard, push.sequence)).collect();
-        let report = Report {
-            worker: self.worker,
-            generation: self.generation,
-            clock,
-            result,
-            computed: spent.computed,
-            waited: spent.waited,
-            staleness,
-        };
-        self.unacknowledged.push_back(Sent { clock, awaited, report });
-        let mut actions: Vec<_> = pushes.into_iter().map(|(shard, push)| Action::Push(shard, push)).collect();
-        actions.extend(self.reports());
-        actions.extend(self.go_on());
-        actions
-    }
-
-    /// Who has to acknowledge a push.
-    fn holders(&self, shard: ShardId, sequence: u64) -> impl Iterator<Item = (ShardId, u64, bool)> {
-        let backup = self.backed.contains(&shard).then_some((shard, sequence, true));
-        std::iter::once((shard, sequence, false)).chain(backup)
-    }
-
-    fn panicked(&self, assign: &Assign, leased: bool) -> Failure {
-        let (worker, part, clock) = (self.worker, assign.task.part, assign.clock);
-        let what = format!("worker {worker}: the app panicked on part {part} at clock {clock}");
-        match leased {
-            true => Failure::Fatal(format!("{what} with leased rows in its hands, which are lost")),
-            false => Failure::Again(what),
-        }
-    }
-
-    /// Reports finished steps in clock order.
-    fn reports(&mut self) -> Vec<Action> {
-        let mut actions = Vec::new();
-        while self.unacknowledged.front().is_some_and(|sent| sent.awaited.is_empty()) {
-            let sent = self.unacknowledged.pop_front().expect("looked at");
-            debug_assert_eq!(sent.clock, sent.report.clock);
-            actions.push(Action::Report(sent.report));
-        }
-        actions
     }
 
     /// Pulls for steps that have not, and computes the first if it has everything.
@@ -237,20 +237,14 @@ impl Desk {
         {
             let mut gathering = self.waiting.pop_front().expect("looked at");
             match gathering.refused.take() {
+                None if gathering.assign.flush => {
+                    actions.extend(self.flush(&gathering.assign));
+                }
                 None => actions.push(Action::Compute(self.prepare(gathering))),
                 Some(why) => actions.extend(self.refuse(gathering.assign.clock, why)),
             }
         }
         actions
-    }
-
-    /// Reports a step that cannot be done, after those before it.
-    fn refuse(&mut self, clock: Clock, why: String) -> Vec<Action> {
-        let result = Err(Failure::Fatal(why));
-        let (worker, generation) = (self.worker, self.generation);
-        let report = Report { worker, generation, clock, result, computed: 0, waited: 0, staleness: 0 };
-        self.unacknowledged.push_back(Sent { clock, awaited: BTreeSet::new(), report });
-        self.reports()
     }
 
     /// Where a shard runs a rule of its own, a worker cannot complete a reading by itself: it reads after it wrote.
@@ -267,132 +261,6 @@ impl Desk {
         }
         Ok(())
     }
-
-    fn pull(&mut self, place: usize) -> Vec<Action> {
-        let assign = &self.waiting[place].assign;
-        let fresh = assign.task.fresh || self.consistency == Consistency::Async;
-        let need = if fresh { assign.min } else { self.consistency.oldest(assign.clock) };
-        let custom = self.reads_custom_rules();
-        let [leases, copies] = needs::blocks(&assign.task, &self.tables);
-        let (placement, needed) = (self.placement, Arc::clone(&self.reads[&assign.task.part]));
-        let empty = Pull {
-            worker: self.worker,
-            ticket: self.waiting[place].ticket,
-            need,
-            after: 0,
-            pages: Vec::new(),
-            rows: Vec::new(),
-            leases: Vec::new(),
-            copies: Vec::new(),
-            subscribe: matches!(self.consistency, Consistency::Essp(_)),
-        };
-        let mut pulls: BTreeMap<ShardId, Pull> = BTreeMap::new();
-        for (table, page) in needed.whole.iter().chain(&needed.pages).copied() {
-            let cached = if fresh || custom { None } else { self.cache.get(table, page, need) };
-            match cached {
-                Some(cached) => drop(self.waiting[place].pages.insert((table, page), cached)),
-                None => to(&mut pulls, &empty, placement.of_page(table, page)).pages.push((table, page)),
-            }
-        }
-        for RowNeeds { table, by_shard, .. } in &needed.rows {
-            for (shard, rows) in by_shard {
-                to(&mut pulls, &empty, *shard).rows.push((*table, Arc::clone(rows)));
-            }
-        }
-        for (table, block) in leases {
-            to(&mut pulls, &empty, placement.of_block(block)).leases.push((table, block));
-        }
-        for (table, block) in copies {
-            to(&mut pulls, &empty, placement.of_block(block)).copies.push((table, block));
-        }
-        if custom {
-            pulls.iter_mut().for_each(|(shard, pull)| pull.after = self.outbox.last(*shard));
-        }
-        let gathering = &mut self.waiting[place];
-        gathering.pulled = true;
-        gathering.awaited = pulls.keys().copied().collect();
-        pulls.into_iter().map(|(shard, pull)| Action::Pull(shard, pull)).collect()
-    }
-
-    fn prepare(&mut self, gathering: Gathering) -> Prepared {
-        let Gathering { assign, pages, batches, leases, copies, .. } = gathering;
-        let clock = assign.clock;
-        let mins = pages.values().map(|cached| cached.min).chain(batches.iter().map(|(.., min)| *min));
-        let oldest_read = mins.min().unwrap_or(clock);
-        // Readings that are still to come are newer than these, unless one of them is on its way already.
-        let newest = self.consistency == Consistency::Async && self.waiting.iter().all(|g| !g.pulled);
-        let rows = self.join_rows(assign.task.part, batches, newest);
-        let mut reads: Vec<(TableId, Vec<ReadPage>)> = Vec::new();
-        for ((table, page), cached) in pages {
-            let applied = cached.applied.get(self.worker.index()).copied().unwrap_or(0);
-            let mine = match self.tables[table.index()].update_rule().is_known_to_workers() {
-                true => self.outbox.missing(table, page, applied),
-                false => Vec::new(),
-            };
-            if newest {
-                self.outbox.contained((table, page), applied);
-            }
-            if reads.last().is_none_or(|(last, _)| *last != table) {
-                reads.push((table, Vec::new()));
-            }
-            let read = ReadPage { page, rows: cached.rows, mine };
-            reads.last_mut().expect("pushed").1.push(read);
-        }
-        self.outbox.forget(self.oldest_own(&assign));
-        let leased = !leases.is_empty();
-        let staleness = clock.ahead_of(oldest_read);
-        self.computing = Some(Computing { assign: assign.clone(), staleness, leased });
-        Prepared(Step {
-            clock,
-            seed: self.seed,
-            task: assign.task,
-            tables: Arc::clone(&self.tables),
-            reads,
-            rows,
-            leases,
-            copies,
-            deltas: Vec::new(),
-            batches: Vec::new(),
-        })
-    }
-
-    /// The rows that a step reads by row, with the updates of this worker that they lack.
-    fn join_rows(
-        &mut self,
-        part: PartId,
-        batches: Vec<(RowBatch, ShardId, u64, Clock)>,
-        newest: bool,
-    ) -> Vec<(TableId, ReadRows)> {
-        let needed = self.reads.get(&part).map_or(&[][..], |needs| &needs.rows);
-        let read =
-            |needs: &RowNeeds| (needs.table, ReadRows { rows: Arc::clone(&needs.all), batches: Vec::new() });
-        let mut rows: Vec<(TableId, ReadRows)> = needed.iter().map(read).collect();
-        for (batch, shard, applied, _) in batches {
-            let known = self.tables[batch.table.index()].update_rule().is_known_to_workers();
-            let mine = if known { self.outbox.missing_rows(batch.table, shard, applied) } else { Vec::new() };
-            if newest {
-                self.outbox.rows_contained((batch.table, shard), applied);
-            }
-            let table = rows.iter_mut().find(|(table, _)| *table == batch.table);
-            table.expect("a shard sends rows of tables that were asked for").1.batches.push((batch, mine));
-        }
-        rows
-    }
-
-    /// Updates of clocks before this one are in every row that a step from `assign` on can read.
-    fn oldest_own(&self, Assign { clock, min, .. }: &Assign) -> Clock {
-        match self.consistency {
-            Consistency::Async if self.transactional => *min,
-            // A pull under `async` is answered with everything acknowledged; at most two steps are under way.
-            Consistency::Async => Clock(clock.0.saturating_sub(2)),
-            bounded => bounded.oldest(*clock),
-        }
-    }
-}
-
-/// The pull to a shard, begun if there is none.
-fn to<'a>(pulls: &'a mut BTreeMap<ShardId, Pull>, empty: &Pull, shard: ShardId) -> &'a mut Pull {
-    pulls.entry(shard).or_insert_with(|| empty.clone())
 }
 
 #[cfg(test)]

@@ -6,9 +6,13 @@
 mod actor;
 mod cache;
 mod desk;
+mod kept;
 mod outbox;
 
 pub use actor::{Renew, Routes, ToHolders, Worker};
+pub(crate) use cache::Cached;
 pub use cache::RowCache;
 pub use desk::{Action, Desk, Prepared, Setting, Spent};
+pub(crate) use kept::Kept;
+pub(crate) use outbox::Makers;
 pub use outbox::{Outbox, Updates};

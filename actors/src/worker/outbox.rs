@@ -31,6 +31,9 @@ struct Sent<T> {
     update: T,
 }
 
+/// The clocks of the steps that made each update, of pages and of rows.
+pub(crate) type Makers = (BTreeMap<PageKey, Vec<Clock>>, BTreeMap<(TableId, ShardId), Vec<Clock>>);
+
 /// What one step sends.
 #[derive(Debug, Default)]
 pub struct Updates {
@@ -40,6 +43,10 @@ pub struct Updates {
     pub rows: Vec<(ShardId, RowBatch)>,
     /// Blocks given back.
     pub returns: Vec<Lease>,
+    /// Where several steps made an update: the clocks of each.
+    pub page_clocks: BTreeMap<PageKey, Vec<Clock>>,
+    /// The same of the rows of a shard.
+    pub row_clocks: BTreeMap<(TableId, ShardId), Vec<Clock>>,
 }
 
 impl Outbox {
@@ -107,13 +114,14 @@ impl Outbox {
         }
     }
 
-    /// The updates of a page that a reading does not contain, the oldest first; `applied` is the last one it does.
-    pub fn missing(&self, table: TableId, page: PageId, applied: u64) -> Vec<Arc<Buffer>> {
+    /// The updates of a page that a reading does not contain, by number, the oldest first; `applied` is the last one it
+    /// does.
+    pub fn missing(&self, table: TableId, page: PageId, applied: u64) -> Vec<(u64, Arc<Buffer>)> {
         missing(self.pages.get(&(table, page)), applied)
     }
 
     /// The updates of single rows at a shard that a reading does not contain, the oldest first.
-    pub fn missing_rows(&self, table: TableId, shard: ShardId, applied: u64) -> Vec<RowBatch> {
+    pub fn missing_rows(&self, table: TableId, shard: ShardId, applied: u64) -> Vec<(u64, RowBatch)> {
         missing(self.rows.get(&(table, shard)), applied)
     }
 
@@ -137,9 +145,9 @@ impl Outbox {
     }
 }
 
-fn missing<T: Clone>(sent: Option<&VecDeque<Sent<T>>>, applied: u64) -> Vec<T> {
+fn missing<T: Clone>(sent: Option<&VecDeque<Sent<T>>>, applied: u64) -> Vec<(u64, T)> {
     let newer = |sent: &&Sent<T>| sent.sequence > applied;
-    sent.into_iter().flatten().filter(newer).map(|sent| sent.update.clone()).collect()
+    sent.into_iter().flatten().filter(newer).map(|sent| (sent.sequence, sent.update.clone())).collect()
 }
 
 fn forget<T>(sent: &mut VecDeque<Sent<T>>, oldest: Clock) {

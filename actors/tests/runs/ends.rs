@@ -9,8 +9,15 @@ use slackline::{Outcome, VariableId};
 
 use crate::{Does, bits, run_sums, summing, sums};
 
-const CONSISTENCIES: [Consistency; 5] =
-    [Consistency::Bsp, Consistency::Ssp(0), Consistency::Ssp(3), Consistency::Essp(2), Consistency::Async];
+const CONSISTENCIES: [Consistency; 7] = [
+    Consistency::Bsp,
+    Consistency::Ssp(0),
+    Consistency::Ssp(3),
+    Consistency::Essp(2),
+    Consistency::BoundedError { error: 0.01, s: 2 },
+    Consistency::Adaptive { least: 0, most: 3 },
+    Consistency::Async,
+];
 
 /// One sweep, one round, the end.
 struct Once;

@@ -1,5 +1,6 @@
 //! Whole runs with real actors: wherever a job is started, however it ends, whatever its tables hold.
 
+mod audit;
 mod ends;
 mod hosts;
 mod mistakes;

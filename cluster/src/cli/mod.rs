@@ -1,6 +1,7 @@
 //! The commands. Each is a file: its options, its help with an example, and what it does.
 
 mod apps;
+mod audit;
 pub(crate) mod checkpoint;
 mod evaluate;
 mod job;
@@ -33,6 +34,7 @@ const EXAMPLES: &str = "Examples:
   slackline train config/quickstart.yaml                the same from a file
   slackline evaluate runs/1 --data test.svm             score the model
   slackline launch config/two-nodes.yaml                a cluster: every node from one file
+  slackline audit runs/1                                prove what a run with --audit read and when
 
 Exit codes: 0 done, 1 error, 2 wrong usage or settings, 3 bad data, 4 diverged, 75 stopped with a
 checkpoint to go on from (--resume), 130 stopped by Ctrl-C without one (143 by a termination request), with what was
@@ -61,6 +63,7 @@ fn dispatch(apps: &[&dyn App], args: Vec<OsString>) -> Result<u8, Error> {
     match matches.subcommand() {
         Some((train::NAME, matches)) => train::run(apps, matches, job),
         Some((evaluate::NAME, matches)) => evaluate::run(apps, matches),
+        Some((audit::NAME, matches)) => audit::run(matches),
         Some((apps::NAME, matches)) => apps::run(apps, matches),
         Some((launch::NAME, matches)) => launch::run(apps, matches),
         Some((node::NAME, matches)) => node::run(apps, matches),
@@ -90,6 +93,7 @@ fn command(apps: &[&dyn App]) -> Command {
         .subcommand_required(true)
         .subcommand(train::command(apps))
         .subcommand(evaluate::command())
+        .subcommand(audit::command())
         .subcommand(apps::command())
         .subcommand(launch::command())
         .subcommand(status::command())

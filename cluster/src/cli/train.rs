@@ -81,7 +81,7 @@ fn switch(arg: Arg) -> Arg {
 
 /// Whether the option that every app has under this name is a switch.
 pub(super) fn is_switch(name: &str) -> bool {
-    matches!(name, "quiet" | "json" | "resume")
+    matches!(name, "audit" | "quiet" | "json" | "resume")
 }
 
 fn common_options() -> Vec<Arg> {
@@ -102,7 +102,11 @@ fn common_options() -> Vec<Arg> {
         Arg::new("force").long("force").action(ArgAction::SetTrue).help("Replace the run that --out holds, and the checkpoints that --checkpoint holds"),
         option("workers", "N", &workers),
         option("seed", "S", "Every random number of the run comes from it, 0 or more [default: 0]"),
-        option("consistency", "C", "How old a read may be: bsp, ssp:3, essp:3, async [default: the app's]"),
+        option(
+            "consistency",
+            "C",
+            "How old a read may be: bsp, ssp:3, essp:3, bounded_error:0.01,3, adaptive:0,8, async [default: the app's]",
+        ),
         option(
             "schedule",
             "NAME",
@@ -116,6 +120,9 @@ fn common_options() -> Vec<Arg> {
         ),
         switch(Arg::new("resume").long("resume"))
             .help("Go on from the newest whole checkpoint of --checkpoint; start from the beginning if there is none"),
+        switch(Arg::new("audit").long("audit")).help(
+            "Record what is read and sent to DIR/audit, for `slackline audit DIR` to prove the promises from",
+        ),
         switch(Arg::new("quiet").long("quiet"))
             .help("Show nothing but errors (and with --json the last line)"),
         switch(Arg::new("json").long("json"))

@@ -12,6 +12,10 @@ pub(super) fn sentence(news: &MemberNews) -> Option<String> {
         MemberNews::WaitingFor(nodes) if nodes.is_empty() => None,
         MemberNews::WaitingFor(nodes) if nodes.len() == 1 => Some(format!("waiting for node {}", nodes[0])),
         MemberNews::WaitingFor(nodes) => Some(format!("waiting for nodes {}", nodes.join(", "))),
+        MemberNews::KeptBackLost { workers } => Some(format!(
+            "small updates that {workers} workers kept back are lost: of each page at most the error that bounded_error \
+             allows, for each of them"
+        )),
         _ => None, // loading moves a bar
     }
 }
@@ -28,6 +32,9 @@ pub(super) fn object(news: &MemberNews) -> Value {
             json!({"event": "member", "change": "loading", "node": node, "share": share})
         }
         MemberNews::WaitingFor(nodes) => json!({"event": "member", "change": "waiting", "nodes": nodes}),
+        MemberNews::KeptBackLost { workers } => {
+            json!({"event": "member", "change": "kept_back_lost", "workers": workers})
+        }
         _ => json!({"event": "member"}),
     };
     if let Some(text) = sentence(news) {

@@ -28,6 +28,7 @@ pub(crate) fn summary(app: &str, request: &Request, trained: &Trained, seconds: 
         "clocks": trained.clocks,
         "objective": trained.objective,
         "metrics": trained.metrics,
+        "traffic": traffic(&trained.workers),
         "config": config(request, trained),
         "workers": trained.workers,
     });
@@ -35,6 +36,16 @@ pub(crate) fn summary(app: &str, request: &Request, trained: &Trained, seconds: 
         summary["stopped"] = true.into();
     }
     summary
+}
+
+/// Bytes by kind of message, over all workers. In one process they are counted from what messages carry.
+fn traffic(workers: &[Value]) -> Map<String, Value> {
+    let mut total: Map<String, Value> = Map::new();
+    for (kind, bytes) in workers.iter().filter_map(|worker| worker["bytes"].as_object()).flatten() {
+        let before = total.get(kind).and_then(Value::as_u64).unwrap_or(0);
+        total.insert(kind.clone(), (before + bytes.as_u64().unwrap_or(0)).into());
+    }
+    total
 }
 
 /// The options that every app has, then the app's own as it checked them; an app's word counts more.
@@ -90,11 +101,14 @@ mod tests {
     fn the_summary_has_the_keys_that_tools_read() {
         let request = Request { workers: 2, consistency: Some("ssp:3".into()), ..Request::on("a.svm") };
         let mut trained = Trained { objective: 0.5, stopped: true, ..Trained::default() };
+        trained.workers = vec![json!({"bytes": {"push": 3}}), json!({"bytes": {"push": 4, "rows": 1}})];
         trained.config.insert("lambda".into(), 0.1.into());
         let summary = summary("lasso", &request, &trained, &Seconds { total: 1.0 });
         let keys: Vec<_> = summary.as_object().unwrap().keys().map(String::as_str).collect();
-        let first = ["app", "version", "seconds", "clocks", "objective", "metrics", "config", "workers"];
+        let first =
+            ["app", "version", "seconds", "clocks", "objective", "metrics", "traffic", "config", "workers"];
         assert_eq!(keys, [&first[..], &["stopped"]].concat());
+        assert_eq!(summary["traffic"], json!({"push": 7, "rows": 1}));
         let config = json!({"data": "a.svm", "workers": 2, "seed": 0, "consistency": "ssp:3", "lambda": 0.1});
         assert_eq!(summary["config"], config);
     }

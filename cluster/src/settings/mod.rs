@@ -19,7 +19,7 @@ pub(crate) use layer::{Layer, key_of_app};
 use crate::Error;
 
 /// The keys that every app has, in a job file, in the environment (in capitals) and as flags.
-pub(crate) const COMMON: [&str; 12] = [
+pub(crate) const COMMON: [&str; 13] = [
     "data",
     "test",
     "out",
@@ -30,12 +30,16 @@ pub(crate) const COMMON: [&str; 12] = [
     "checkpoint",
     "checkpoint-every",
     "resume",
+    "audit",
     "quiet",
     "json",
 ];
 
 /// The time between two checkpoints unless told otherwise.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
+
+/// Where in a run directory the audit record is.
+pub(crate) const AUDIT: &str = "audit";
 
 /// More workers than this on one machine are a typo.
 const MOST_WORKERS: u64 = 1024;
@@ -69,12 +73,21 @@ impl Settings {
             .and_then(|merged| merged.cache.into_table())
             .map_err(|error| Error::Usage(error.to_string()))?;
         let mut values = Values(merged);
-        let settings = Self {
+        let audit = values.audited()?;
+        let mut settings = Self {
             out: values.optional("out", check::path)?,
             quiet: values.optional("quiet", check::flag)?.unwrap_or(false),
             json: values.optional("json", check::flag)?.unwrap_or(false),
             request: values.request(app)?,
         };
+        if let Some(origin) = audit {
+            let Some(out) = &settings.out else {
+                return Err(Error::Usage(format!(
+                    "{origin} needs a directory for its record: give --out DIR"
+                )));
+            };
+            settings.request.audit = Some(out.join(AUDIT));
+        }
         Ok(settings)
     }
 }
@@ -110,6 +123,12 @@ impl Values {
         Ok(Some(Checkpointing { directory, every, resume }))
     }
 
+    /// The setting that asks for an audit record, if one does.
+    fn audited(&mut self) -> Result<Option<String>, Error> {
+        let origin = self.0.get("audit").and_then(Value::origin).unwrap_or("audit").to_owned();
+        Ok(self.optional("audit", check::flag)?.unwrap_or(false).then_some(origin))
+    }
+
     fn request(&mut self, app: &dyn App) -> Result<Request, Error> {
         let Some(data) = self.optional("data", check::path)? else {
             let problem = format!("{} needs training data: give --data FILE", app.name());
@@ -131,6 +150,8 @@ impl Values {
             schedule: self.optional("schedule", check::text)?,
             options,
             encoded: false,
+            audit: None,
+            bandwidth: None,
             seat: None,
             checkpoint: self.checkpoint()?,
         })

@@ -3,7 +3,7 @@
 use slackline::WorkerId;
 use slackline::cluster::{Holders, Layout};
 use slackline::id::ShardId;
-use slackline::message::{Advance, Commit, Push, Rows};
+use slackline::message::{Advance, Commit, Got, Push, Rows};
 use slackline::scheduler::Order;
 use slackline::shard::Outgoing;
 use slackline::worker::{Action, Desk, Prepared, Spent};
@@ -40,8 +40,11 @@ impl Ring {
     }
 
     fn desk(&mut self, node: usize, worker: usize) -> &mut Desk {
+        let now = self.time();
         let cast = self.nodes[node].cast.as_mut().expect("the generation is there");
-        cast.desks.get_mut(&worker).expect("a message goes to a worker that is there")
+        let desk = cast.desks.get_mut(&worker).expect("a message goes to a worker that is there");
+        desk.tell_time(now);
+        desk
     }
 
     fn layout(&self, node: usize) -> &Layout {
@@ -92,9 +95,11 @@ impl Ring {
         if let Body::Push(push) = &body {
             self.push_arrives((node, generation), (lane, from), (shard, backup), push);
         }
+        let (witness, now) = (self.record.witness(generation), self.time());
         let mut mutant = self.mutant.take();
         let cast = self.nodes[node].cast.as_mut().expect("the generation is there");
         let store = cast.stores.get_mut(&(shard, backup)).expect("a message goes to a shard that is there");
+        store.tell_time(now);
         let out = match body {
             Body::Pull(pull) => store.pull(pull).into_iter().collect(),
             Body::Push(mut push) => {
@@ -106,6 +111,7 @@ impl Ring {
                 }
                 out
             }
+            Body::Got(got) => store.got(got),
             Body::Advance(advance) => store.advance(advance),
             Body::Commit(commit) if mutant.as_mut().is_none_or(mutant::Mutant::hears_commit) => {
                 store.commit(commit)
@@ -120,6 +126,7 @@ impl Ring {
             Body::Restore(rows) => {
                 *store = *rows;
                 store.stand_by(backup);
+                store.witnessed(witness);
                 self.mutant = mutant;
                 let to = (0, Place::Node);
                 return self.send(
@@ -190,6 +197,11 @@ impl Ring {
                 Action::Report(report) => {
                     self.send(from, (0, Place::Scheduler), generation, Body::Report(report));
                 }
+                Action::Got(shard) => {
+                    let to = number(&self.layout(node).shards[shard.index()].primary);
+                    let got = Got { worker: WorkerId::at(worker) };
+                    self.send(from, (to, holder(shard, false)), generation, Body::Got(got));
+                }
                 Action::Compute(Prepared(step)) => {
                     self.send(from, (node, Place::App(worker)), generation, Body::Compute(Box::new(step)));
                 }
@@ -197,7 +209,7 @@ impl Ring {
         }
     }
 
-    fn answer(&mut self, (node, generation): (usize, u32), from: Place, out: Vec<Outgoing>) {
+    pub(crate) fn answer(&mut self, (node, generation): (usize, u32), from: Place, out: Vec<Outgoing>) {
         for message in out {
             let (worker, body) = match message {
                 Outgoing::Rows(worker, rows) => (worker, Body::Rows(rows)),
@@ -242,6 +254,7 @@ impl Ring {
             "a checkpoint finds nothing in flight"
         );
         if let Some(lead) = &mut self.lead {
+            assert!(!lead.dispatch.must_flush(), "a checkpoint finds nothing kept back");
             let orders = lead.dispatch.resume();
             self.carry_out(orders);
         }

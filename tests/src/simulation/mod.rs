@@ -6,7 +6,7 @@
 //!
 //! In reading order: `plan` and `faults` (what is drawn), `world` (what is known from outside), `network`, `ring` (what
 //! happens next), `delivery` (the arrows of the ring), `node` and `crew` (generations of members), `saved` (what a run goes
-//! back to), `invariants` (what is promised), `mutant` (faults that must be found).
+//! back to), `record` (what the cores tell of themselves), `invariants` (what is promised), `mutant` (faults that must be found).
 
 mod crew;
 mod delivery;
@@ -16,13 +16,14 @@ mod mutant;
 mod network;
 mod node;
 mod plan;
+mod record;
 mod ring;
 mod saved;
 mod toy;
 mod words;
 mod world;
 
-use invariants::{bits, exactly_once, membership, passes};
+use invariants::{audit, bits, exactly_once, membership, passes};
 use slackline::Consistency;
 
 pub use mutant::Fault as Mutation;
@@ -86,9 +87,13 @@ impl Circumstances {
             Self::Alone => Plan::random(seed),
             Self::Cluster => Plan::of_cluster(seed),
             Self::Uneven => {
-                let s = seed / 2 % 5;
-                let consistency =
-                    if seed.is_multiple_of(2) { Consistency::Ssp(s) } else { Consistency::Essp(s) };
+                let s = seed / 4 % 5;
+                let consistency = match seed % 4 {
+                    0 => Consistency::Ssp(s),
+                    1 => Consistency::Essp(s),
+                    2 => Consistency::BoundedError { error: 0.2, s },
+                    _ => Consistency::Adaptive { least: s / 2, most: s },
+                };
                 Plan { consistency, uneven: true, workers: 4, parts: 8, ..Plan::random(seed) }
             }
             Self::Twice => Plan { consistency: Consistency::Bsp, stop_after: None, ..Plan::random(seed) },
@@ -132,6 +137,7 @@ fn run(plan: &Plan, delivery: u64, mutant: Option<Mutant>) -> (Tale, Option<Vec<
     if completed {
         let model = ring.model.as_ref().expect("a run that ends well has a model");
         exactly_once::holds(plan, &ring.world.past, model);
+        audit::holds(&ring);
         passes::are_complete(&ring.world, ring.ending.as_ref().expect("a run that ends well has ended"));
     }
     let tale = Tale {

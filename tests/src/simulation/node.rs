@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use slackline::budget::Budget;
 use slackline::cluster::{Layout, Origin};
 use slackline::id::{ShardId, TableId};
 use slackline::message::{Report, Snap};
@@ -30,6 +31,7 @@ impl Ring {
             let mut store = kept.unwrap_or_else(|| self.world.plan.store(shard.index(), &self.tables));
             store.regroup(halted);
             store.stand_by(backup);
+            store.witnessed(self.record.witness(layout.generation));
             stores.insert((shard.index(), backup), store);
         }
         let desks = self.desks(&called, &layout);
@@ -49,6 +51,8 @@ impl Ring {
             generation: layout.generation,
             transactional: plan.cluster.is_some(),
             backed: Arc::new(backed.map(|(shard, _)| ShardId::at(shard)).collect()),
+            budget: plan.bandwidth.map(Budget::new),
+            witness: self.record.witness(layout.generation),
         };
         let cache = Arc::new(RowCache::default());
         let desk =
@@ -77,9 +81,13 @@ impl Ring {
         let Some(lead) = &mut self.lead else { return };
         match body {
             Body::Halt(generation, workers) => {
+                let keeps = lead.dispatch.kept_back() > 0;
                 let halted = lead.dispatch.regroup(workers);
                 lead.met = None;
                 self.world.halt();
+                if keeps {
+                    self.world.doubt();
+                }
                 self.send((0, Place::Node), (0, Place::Crew), 0, Body::Halted(generation, halted));
             }
             Body::Meet(layout) => self.meet(layout),
@@ -107,6 +115,7 @@ impl Ring {
     pub(crate) fn meet(&mut self, layout: Layout) {
         let generation = layout.generation;
         let lead = self.lead.as_mut().expect("the scheduler is with the lead");
+        lead.dispatch.enter(generation);
         lead.dispatch.settle(&layout.homes());
         lead.met = Some(layout);
         self.world.generation = generation;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use slackline::budget::Budget;
 use slackline::id::ShardId;
 use slackline::placement::Placement;
 use slackline::scheduler::policy::{Dependency, Evaluated, Fixed, Priority, Rotation, Schedule, Shuffled};
@@ -31,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) custom: bool,
     /// Whether steps lease blocks; without, the app panics now and then.
     pub(crate) leases: bool,
+    /// Bytes a tick that may wait.
+    pub(crate) bandwidth: Option<u64>,
     /// How many of a hundred pushes arrive twice.
     pub(crate) duplicates: u32,
     /// Whether every kind of message has a lane of its own, as behind bridges.
@@ -71,8 +74,15 @@ impl Plan {
             Kind::Dependency,
         ];
         let bound = rng.random_range(0..4);
-        let consistencies =
-            [Consistency::Bsp, Consistency::Ssp(bound), Consistency::Essp(bound), Consistency::Async];
+        let error = *[0.0, 0.01, 0.3, 10.0].choose(&mut rng).expect("not empty");
+        let consistencies = [
+            Consistency::Bsp,
+            Consistency::Ssp(bound),
+            Consistency::Essp(bound),
+            Consistency::BoundedError { error, s: bound },
+            Consistency::Adaptive { least: bound / 2, most: bound + 1 },
+            Consistency::Async,
+        ];
         Self {
             workers: rng.random_range(1..5),
             shards: rng.random_range(1..4),
@@ -84,6 +94,7 @@ impl Plan {
             page: *[1, 2, 3, 7, 1000].choose(&mut rng).expect("not empty"),
             custom: rng.random_range(0..4) == 0,
             leases: rng.random(),
+            bandwidth: rng.random::<bool>().then_some(rng.random_range(1..2000)),
             duplicates: *[0, 10, 50].choose(&mut rng).expect("not empty"),
             split: rng.random(),
             uneven: rng.random(),
@@ -133,6 +144,7 @@ impl Plan {
     pub(crate) fn store(&self, shard: usize, tables: &Arc<Vec<Table>>) -> Store {
         let placement = Placement::over(self.shards);
         let store = Store::new(ShardId::at(shard), placement, Arc::clone(tables), self.consistency);
+        let store = store.within(self.bandwidth.map(Budget::new));
         if self.cluster.is_some() { store.transactional() } else { store }
     }
 

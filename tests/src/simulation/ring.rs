@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use slackline::cluster::captain::Captain;
 use slackline::cluster::{Layout, Origin};
-use slackline::id::TableId;
+use slackline::id::{ShardId, TableId};
 use slackline::message::{Snap, Snapshot};
 use slackline::scheduler::{Dispatch, Ending, Halted};
 use slackline::shard::{Outgoing, Store};
@@ -18,9 +19,10 @@ use super::faults::Fault;
 use super::mutant::Mutant;
 use super::network::{Lane, Life, Network};
 use super::plan::Plan;
+use super::record::Told;
 use super::saved::{Calls, Recorded, Saved};
 use super::toy;
-use super::words::{Body, Envelope, Place};
+use super::words::{Body, Envelope, Place, holder};
 use super::world::World;
 
 /// Deliveries after which a run is taken to be without end.
@@ -41,6 +43,8 @@ pub(crate) struct Ring {
     pub(crate) ending: Option<Ending>,
     pub(crate) model: Option<Model>,
     pub(crate) mutant: Option<Mutant>,
+    /// What was done, by the cores' own account.
+    pub(crate) record: Told,
     /// Generations that began, and how many of them went back to a saved state.
     pub(crate) generations: (u32, u32),
     pub(crate) rng: Xoshiro256PlusPlus,
@@ -128,6 +132,7 @@ impl Ring {
             ending: None,
             model: None,
             mutant,
+            record: Told::default(),
             generations: (0, 0),
             rng: Xoshiro256PlusPlus::seed_from_u64(delivery),
             now: 0,
@@ -178,6 +183,7 @@ impl Ring {
         let plan = &self.world.plan;
         let (schedule, calls) = Recorded::after(plan.schedule(), &self.saved.calls);
         let dispatch = Dispatch::new(plan.consistency, Box::new(schedule), workers).resumed(self.saved.clock);
+        let dispatch = dispatch.witnessed(self.record.witness(0));
         (if plan.cluster.is_some() { dispatch.transactional() } else { dispatch }, calls)
     }
 
@@ -195,6 +201,7 @@ impl Ring {
             faults.iter().filter(|(when, _)| *when == now).for_each(|(_, fault)| self.strike(*fault));
             let to_come = faults.iter().any(|(when, fault)| *when > now && matches!(fault, Fault::Start(_)));
             self.drain();
+            self.let_time_pass();
             let happened = self.step();
             if self.over.is_some() || !happened && !to_come && !self.net.heals() {
                 return;
@@ -202,6 +209,31 @@ impl Ring {
             self.now += 1;
         }
         panic!("the run does not end");
+    }
+
+    /// A second passes with every delivery.
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_secs(self.now.into())
+    }
+
+    /// What waits for its budget goes when its time has come.
+    fn let_time_pass(&mut self) {
+        let now = self.time();
+        if self.world.plan.bandwidth.is_none() {
+            return;
+        }
+        for node in 0..self.nodes.len() {
+            let Some(cast) = &mut self.nodes[node].cast else { continue };
+            let generation = cast.layout.generation;
+            let mut out = Vec::new();
+            for ((shard, backup), store) in &mut cast.stores {
+                store.tell_time(now);
+                if store.wake_at().is_some_and(|at| at <= now) {
+                    out.push((holder(ShardId::at(*shard), *backup), store.tick()));
+                }
+            }
+            out.into_iter().for_each(|(place, out)| self.answer((node, generation), place, out));
+        }
     }
 
     /// Now and then nothing may be in flight, for a checkpoint.

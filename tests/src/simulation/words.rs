@@ -3,7 +3,7 @@
 use slackline::Step;
 use slackline::cluster::{Layout, Origin};
 use slackline::id::ShardId;
-use slackline::message::{Advance, Applied, Assign, Commit, Pull, Push, Report, Rows, Snap, Snapshot};
+use slackline::message::{Advance, Applied, Assign, Commit, Got, Pull, Push, Report, Rows, Snap, Snapshot};
 use slackline::scheduler::Halted;
 use slackline::shard::Store;
 
@@ -40,6 +40,7 @@ pub(crate) enum Body {
     Rows(Rows),
     Applied(Applied),
     Report(Report),
+    Got(Got),
     Compute(Box<Step>),
     Join(usize),
     /// Rows of a table for the end of the run, under its number.
@@ -79,6 +80,7 @@ impl Body {
             Self::Compute(_) => 7,
             Self::Assign(_) => 8,
             Self::Snap(..) | Self::Snapped(..) | Self::Copy | Self::Restore(_) | Self::Restored(..) => 9,
+            Self::Got(_) => 10,
             _ => 1, // in order with the advances
         }
     }

@@ -1,6 +1,6 @@
 //! What is known of a run from outside: what every worker made, what of it counts, who holds what, who is at work.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use slackline::message::Assign;
 use slackline::{BlockId, Clock, Consistency, PartId, WorkerId};
@@ -31,6 +31,8 @@ pub(crate) struct Past {
     pub(crate) visits: BTreeMap<BlockId, Vec<(i32, Clock)>>,
     /// How many of the updates of each worker are of steps that count, whatever happens to it.
     pub(crate) counted: Vec<usize>,
+    /// Those of them that a change of members may have lost while they were kept back.
+    pub(crate) doubtful: Vec<BTreeSet<usize>>,
     /// How many visits of a block are of steps that count.
     pub(crate) sealed: BTreeMap<BlockId, usize>,
 }
@@ -38,7 +40,12 @@ pub(crate) struct Past {
 impl World {
     pub(crate) fn new(plan: &Plan) -> Self {
         let n = plan.workers;
-        let past = Past { made: vec![Vec::new(); n], counted: vec![0; n], ..Past::default() };
+        let past = Past {
+            made: vec![Vec::new(); n],
+            counted: vec![0; n],
+            doubtful: vec![BTreeSet::new(); n],
+            ..Past::default()
+        };
         Self {
             generation: 1,
             past,
@@ -52,13 +59,24 @@ impl World {
     /// No more reports count: the steps that are under way are void.
     pub(crate) fn halt(&mut self) {
         self.generation = 0;
-        let Past { made, visits, counted, sealed } = &mut self.past;
+        let Past { made, visits, counted, sealed, .. } = &mut self.past;
         made.iter_mut().zip(counted).for_each(|(made, counted)| made.truncate(*counted));
         let sealed = |block: &BlockId| sealed.get(block).copied().unwrap_or(0);
         visits.iter_mut().for_each(|(block, visits)| visits.truncate(sealed(block)));
         self.at_work.iter_mut().for_each(VecDeque::clear);
         self.holders.clear();
         self.reported.clear();
+    }
+
+    /// Updates of the last clocks that count may have been kept back, and are lost then.
+    pub(crate) fn doubt(&mut self) {
+        let Some((_, most)) = self.plan.consistency.keeps_back() else { return };
+        let Past { made, doubtful, .. } = &mut self.past;
+        for (made, doubtful) in made.iter().zip(doubtful) {
+            let Some((last, _)) = made.last() else { continue };
+            let recent = made.iter().enumerate().filter(|(_, (clock, _))| last.ahead_of(*clock) <= most);
+            doubtful.extend(recent.map(|(place, _)| place));
+        }
     }
 
     /// The run goes back to what was saved.
@@ -80,6 +98,13 @@ impl World {
 }
 
 impl Past {
+    /// The updates of a worker, but for those that may be lost.
+    pub(crate) fn certain(&self, worker: usize) -> impl Iterator<Item = &(Clock, PartId)> {
+        let doubtful = &self.doubtful[worker];
+        let made = self.made[worker].iter().enumerate();
+        made.filter(|(place, _)| !doubtful.contains(place)).map(|(_, made)| made)
+    }
+
     /// The steps of a worker up to this clock count.
     fn count(&mut self, worker: usize, clock: Clock) {
         let counted = &mut self.counted[worker];

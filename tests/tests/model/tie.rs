@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use slackline::audit::Witness;
 use slackline::id::ShardId;
 use slackline::message::{Advance, Applied, Assign, Commit, Findings, Pull, Push, Report, Rows, Task};
 use slackline::placement::Placement;
@@ -114,6 +115,8 @@ impl Cores {
             generation: 1,
             transactional: true,
             backed: Arc::new(backed.collect()),
+            budget: None,
+            witness: Witness::default(),
         };
         self.desks.insert(worker, Desk::new(WorkerId(worker.into()), setting, Arc::new(RowCache::default())));
         self.steps.remove(&worker);
@@ -259,6 +262,7 @@ impl Cores {
                     );
                 }
                 Act::Report(report) => said.push((Place::Scheduler, Real::Report(report))),
+                Act::Got(_) => panic!("shards send nothing by themselves"),
                 Act::Compute(prepared) => drop(self.steps.insert(worker, prepared.0)),
             }
         }
@@ -283,7 +287,7 @@ impl Cores {
 /// A real message in few words.
 fn word(to: Place, real: &Real) -> Word {
     match real {
-        Real::Assign(Assign { clock, min, task }) => {
+        Real::Assign(Assign { clock, min, task, .. }) => {
             Word::Assign { clock: clock.0 as u8, min: min.0 as u8, task: number(task) }
         }
         Real::Pull(pull) => Word::Pull {

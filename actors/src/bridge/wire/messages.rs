@@ -9,9 +9,10 @@ use super::{Lane, form, wire};
 use crate::clock::Clock;
 use crate::id::{BlockId, BlockKey, PageId, PageKey, PartId, ShardId, TableId, VariableId, WorkerId};
 use crate::message::{
-    Advance, Applied, Assign, Commit, Failure, Findings, Join, Lease, Page, Phase, Pull, Push, Report,
+    Advance, Applied, Assign, Commit, Failure, Findings, Got, Join, Lease, Page, Phase, Pull, Push, Report,
     Restore, RowBatch, Rows, Snap, Snapshot, Stop, Task,
 };
+use crate::traffic::Traffic;
 use crate::values::Buffer;
 
 form!(Task,
@@ -25,9 +26,14 @@ form!(RowBatch, plain { table: TableId }, bulk { rows: Arc<Vec<u32>>, values: Ar
 form!(Lease, plain { table: TableId, block: BlockId }, bulk { rows: Buffer });
 form!(Snapshot, plain {}, bulk { pages: Vec<(PageId, Arc<Buffer>)>, blocks: Vec<(BlockId, Buffer)> });
 
-wire!(Assign, "assign/1", Lane::Control, plain { clock: Clock, min: Clock }, bulk { task: Task });
+wire!(Assign, "assign/1", Lane::Control,
+    plain { clock: Clock, min: Clock, staleness: Option<u64>, commits: u64, flush: bool },
+    bulk { task: Task });
 wire!(Report, "report/1", Lane::Control,
-    plain { worker: WorkerId, generation: u32, clock: Clock, computed: u64, waited: u64, staleness: u64 },
+    plain {
+        worker: WorkerId, generation: u32, clock: Clock, computed: u64, waited: u64, staleness: u64, keeps: bool,
+        traffic: Traffic,
+    },
     bulk { result: Result<Findings, Failure> });
 wire!(Join, "join/1", Lane::Control);
 wire!(Advance, "advance/1", Lane::Control);
@@ -36,12 +42,12 @@ wire!(Stop, "stop/1", Lane::Control);
 
 wire!(Pull, "pull/1", Lane::Bulk,
     plain {
-        worker: WorkerId, ticket: u64, need: Clock, after: u64, pages: Vec<PageKey>, leases: Vec<BlockKey>,
+        worker: WorkerId, ticket: u64, need: Clock, after: u64, commits: u64, pages: Vec<PageKey>, leases: Vec<BlockKey>,
         copies: Vec<BlockKey>, subscribe: bool,
     },
     bulk { rows: Vec<(TableId, Arc<Vec<u32>>)> });
 wire!(Rows, "rows/1", Lane::Bulk,
-plain { shard: ShardId, ticket: u64, min: Clock },
+plain { shard: ShardId, ticket: u64, min: Clock, withheld: Vec<PageKey> },
 bulk {
     applied: Arc<Vec<u64>>, pages: Vec<Page>, batches: Vec<RowBatch>, leases: Vec<Lease>, copies: Vec<Lease>,
 });
@@ -49,5 +55,6 @@ wire!(Push, "push/1", Lane::Bulk,
     plain { worker: WorkerId, sequence: u64, clock: Clock },
     bulk { deltas: Vec<Page>, batches: Vec<RowBatch>, returns: Vec<Lease> });
 wire!(Applied, "applied/1", Lane::Bulk);
+wire!(Got, "got/1", Lane::Bulk);
 wire!(Snap, "snap/1", Lane::Bulk);
 wire!(Restore, "restore/1", Lane::Bulk, plain { min: Clock }, bulk { tables: Vec<(TableId, Snapshot)> });

@@ -7,6 +7,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::id::{BlockId, PageId, PartId, ShardId, TableId, VariableId, WorkerId};
 use crate::message::*;
+use crate::traffic::Traffic;
 use crate::values::{Buffer, Content};
 
 /// Across and back, compared by what debug says: NaN and all.
@@ -44,7 +45,9 @@ proptest! {
         let Push { deltas: pages, batches, returns: leases, .. } = push(&rows, n);
         same(&push(&rows, n));
         let (applied, copies) = (Arc::new(vec![ticket, 0]), leases.clone());
-        same(&Rows { shard: ShardId(n), ticket, min: Clock(ticket), applied, pages, batches, leases, copies });
+        let withheld = pages.iter().map(|page| (page.table, page.page)).collect();
+        let (shard, min) = (ShardId(n), Clock(ticket));
+        same(&Rows { shard, ticket, min, applied, pages, withheld, batches, leases, copies });
         let snapshot = Snapshot { pages: vec![(PageId(n), Arc::new(rows.clone()))], blocks: vec![(BlockId(n), rows)] };
         same(&Some(snapshot));
         same(&None::<Snapshot>);
@@ -56,9 +59,10 @@ proptest! {
     ) {
         let (worker, clock, variables) = (WorkerId(n), Clock(clock), vec![VariableId(n); orders.len()]);
         let task = Task { block: some.then_some(BlockId(n)), variables, orders: orders.clone(), ..Task::train(PartId(n)) };
-        same(&Assign { clock, min: clock, task });
+        same(&Assign { clock, min: clock, staleness: some.then_some(clock.0), commits: clock.0, flush: some, task });
         same(&Pull {
-            worker, ticket: clock.0, need: clock, after: clock.0, pages: vec![(TableId(1), PageId(n))],
+            worker, ticket: clock.0, need: clock, after: clock.0, commits: clock.0,
+            pages: vec![(TableId(1), PageId(n))],
             rows: vec![(TableId(1), Arc::new(vec![n]))], leases: vec![(TableId(2), BlockId(n))], copies: vec![],
             subscribe: some,
         });
@@ -66,10 +70,12 @@ proptest! {
         let findings = Findings { cost: -0.5, sums: orders, priorities, values };
         for result in [Ok(findings), Err(Failure::Again(why.clone())), Err(Failure::Fatal(why))] {
             let (computed, staleness) = (clock.0, clock.0);
-            same(&Report { worker, generation: n, clock, result, computed, waited: 0, staleness });
+            let traffic = Traffic { pull: 1, push: 2, rows: 3, eager: n.into() };
+            same(&Report { worker, generation: n, clock, result, computed, waited: 0, staleness, keeps: some, traffic });
         }
         same(&Applied { shard: ShardId(n), sequence: clock.0, backup: some });
         same(&Commit { worker, clock });
+        same(&Got { worker });
         same(&Advance { min: clock });
         same(&Join { worker, generation: n });
         same(&Stop);
@@ -127,6 +133,7 @@ fn names_have_different_numbers() {
         Pull::NAME,
         Rows::NAME,
         Push::NAME,
+        Got::NAME,
     ];
     let ids: std::collections::BTreeSet<_> = names.into_iter().map(name_id).collect();
     assert_eq!(ids.len(), names.len());

@@ -41,6 +41,7 @@ impl Dispatch {
     #[must_use]
     pub fn resumed(mut self, clock: Clock) -> Self {
         self.clocks = VectorClock::at(clock);
+        self.back = true;
         self
     }
 
@@ -49,10 +50,15 @@ impl Dispatch {
         self.drain != Drain::Off && self.ending.failed.is_none()
     }
 
-    /// With nothing in flight nobody holds anybody back: the clocks that anyone finished are what everyone has.
+    /// With nothing in flight nobody holds anybody back: the clocks that anyone finished are what everyone has. What
+    /// workers keep back belongs to steps that count, so it is sent first.
     pub(super) fn drained(&mut self) -> Vec<Order> {
         let mut orders = Vec::new();
-        if self.drain == Drain::Empty || self.hands.values().any(|hand| !hand.is_empty()) {
+        if self.drain == Drain::Empty {
+            return orders;
+        }
+        let keeps = self.flush(&mut orders);
+        if keeps || self.hands.values().any(|hand| !hand.is_empty()) {
             return orders;
         }
         self.drain = Drain::Empty;

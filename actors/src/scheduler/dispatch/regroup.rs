@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Dispatch;
 use super::drain::Drain;
+use crate::audit::Entry;
 use crate::clock::Clock;
 use crate::cluster::Homes;
 use crate::id::WorkerId;
@@ -20,7 +21,8 @@ pub struct Halted {
 impl Dispatch {
     /// Forgets the workers and takes back what they have in hand; goes on when `expected` have joined.
     ///
-    /// What was reported counts, except under `bsp`, where a clock counts as a whole.
+    /// What was reported counts, except under `bsp`, where a clock counts as a whole. Of that, what workers keep back
+    /// ([`Dispatch::kept_back`]) is lost.
     pub fn regroup(&mut self, expected: usize) -> Halted {
         // Of a generation that nobody joined nothing counts, and who never heard of it may have to learn of the one before.
         let finished: Vec<_> = self.clocks.all().collect();
@@ -29,15 +31,27 @@ impl Dispatch {
         }
         let halted = Halted { min: self.clocks.min(), finished: self.finished.clone() };
         let held = std::mem::take(&mut self.held).into_values().map(|(task, _)| task);
-        let hands = std::mem::take(&mut self.hands).into_values().flatten().map(|(_, task)| task);
-        let void: Vec<_> = held.chain(hands).collect();
+        let mut void: Vec<_> = held.collect();
+        for (worker, hand) in std::mem::take(&mut self.hands) {
+            let tasks = hand.into_iter().filter(|(clock, _)| !self.is_flush(worker, *clock));
+            void.extend(tasks.map(|(_, task)| task));
+        }
         void.into_iter().rev().for_each(|task| self.schedule.put_back(task)); // so that the first is the next one again
         self.wind_down();
         self.clocks.regroup();
+        self.commits = 0;
         self.expected = expected;
         self.others = false;
         self.drain = Drain::Off;
+        self.forget_kept();
         halted
+    }
+
+    /// The generation of members that comes, for the record.
+    pub fn enter(&mut self, generation: u32) {
+        self.witness = self.witness.of(generation);
+        let (min, back) = (self.min(), std::mem::take(&mut self.back));
+        self.witness.tell(|| Entry::Regroup { min, back });
     }
 
     /// After [`Dispatch::regroup`]: goes back to the state of a schedule and the clock that were saved together.
@@ -47,6 +61,7 @@ impl Dispatch {
     pub fn roll_back(&mut self, schedule: &[u8], clock: Clock) -> Result<(), String> {
         self.schedule.restore(schedule)?;
         self.clocks = crate::clock::VectorClock::at(clock);
+        self.back = true;
         self.ended = false;
         self.tries.clear();
         self.wind_down();

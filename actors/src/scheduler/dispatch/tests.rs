@@ -1,6 +1,7 @@
 use super::*;
 use crate::message::Findings;
 use crate::scheduler::policy::{Fixed, Shuffled};
+use crate::traffic::Traffic;
 use proptest::prelude::*;
 
 fn report(worker: u32, clock: u64) -> Report {
@@ -9,7 +10,17 @@ fn report(worker: u32, clock: u64) -> Report {
 
 fn with(worker: u32, clock: u64, result: Result<Findings, Failure>) -> Report {
     let (worker, clock) = (WorkerId(worker), Clock(clock));
-    Report { worker, generation: 1, clock, result, computed: 0, waited: 0, staleness: 0 }
+    Report {
+        worker,
+        generation: 1,
+        clock,
+        result,
+        computed: 0,
+        waited: 0,
+        staleness: 0,
+        keeps: false,
+        traffic: Traffic::default(),
+    }
 }
 
 fn panicked(worker: u32, clock: u64) -> Report {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::id::{PageId, TableId};
-use crate::message::Lease;
+use crate::id::{PageId, PageKey, TableId};
+use crate::message::{Got, Lease};
 use crate::table::{Rule, UpdateRule};
 use crate::values::{Buffer, Content};
 use proptest::prelude::*;
@@ -53,6 +53,7 @@ fn pull(worker: WorkerId, ticket: u64, need: u64) -> Pull {
         ticket,
         need: Clock(need),
         after: 0,
+        commits: 0,
         pages: vec![PAGE],
         rows: Vec::new(),
         leases: Vec::new(),
@@ -161,7 +162,57 @@ fn under_essp_a_reader_is_sent_what_changed_when_min_advances() {
     store.pull(Pull { subscribe: true, ..pull(A, 1, 0) });
     store.push(add(B, 1, 0, 4.0));
     assert_eq!(rows(store.advance(min(1))), [(A, 0, Some(4.0))]);
+    assert_eq!(rows(store.got(Got { worker: A })), []);
     assert_eq!(rows(store.advance(min(2))), [(A, 0, None)], "nothing changed: only the clock is sent");
+}
+
+#[test]
+fn one_eager_message_at_a_time_is_under_way_and_the_next_one_has_all_that_changed_meanwhile() {
+    let mut store = store(Consistency::Essp(2));
+    store.pull(Pull { subscribe: true, ..pull(A, 1, 0) });
+    assert_eq!(rows(store.advance(min(1))), [(A, 0, None)]);
+    store.push(add(B, 1, 1, 4.0));
+    assert_eq!(rows(store.advance(min(2))), [], "the one before has not arrived");
+    store.push(add(B, 2, 2, 3.0));
+    assert_eq!(rows(store.advance(min(3))), []);
+    assert_eq!(rows(store.got(Got { worker: A })), [(A, 0, Some(7.0))]);
+    assert_eq!(rows(store.got(Got { worker: A })), [], "min has not risen since");
+}
+
+#[test]
+fn under_bounded_error_a_small_change_is_withheld_until_it_is_large_or_old() {
+    let mut store = store(Consistency::BoundedError { error: 0.5, s: 4 });
+    store.push(add(B, 1, 0, 10.0));
+    store.pull(Pull { subscribe: true, ..pull(A, 1, 0) });
+    store.push(add(B, 2, 0, 1.0));
+    let Some(Outgoing::Rows(_, eager)) = store.advance(min(1)).pop() else { panic!("A reads") };
+    assert_eq!((eager.pages.len(), &eager.withheld[..]), (0, &[PAGE][..]));
+    store.push(add(B, 3, 1, 12.0));
+    store.got(Got { worker: A });
+    assert_eq!(
+        rows(store.advance(min(2))),
+        [(A, 0, Some(23.0))],
+        "together they are over half of what is there"
+    );
+    store.push(add(B, 4, 2, 1.0));
+    store.got(Got { worker: A });
+    assert_eq!(rows(store.advance(min(3))), [(A, 0, None)]);
+    store.got(Got { worker: A });
+    assert_eq!(rows(store.advance(min(4))), [(A, 0, Some(24.0))], "half of s clocks old");
+}
+
+#[test]
+fn what_is_over_the_budget_waits_and_a_pull_does_not() {
+    let mut store = store(Consistency::Essp(2)).within(Some(Budget::new(1)));
+    store.pull(Pull { subscribe: true, ..pull(A, 1, 0) });
+    store.push(add(B, 1, 0, 4.0));
+    assert_eq!(rows(store.advance(min(1))), [], "the answer to the pull has used it up");
+    let at = store.wake_at().expect("something waits");
+    assert_eq!(rows(store.pull(pull(B, 2, 0))), [(B, 2, Some(4.0))]);
+    assert!(store.wake_at().expect("it waits still") > at, "the pull is charged");
+    store.tell_time(Duration::from_secs(10_000));
+    assert_eq!(rows(store.tick()), [(A, 0, Some(4.0))]);
+    assert_eq!(store.wake_at(), None);
 }
 
 #[test]

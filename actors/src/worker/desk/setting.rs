@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::app::Step;
+use crate::audit::Witness;
+use crate::budget::Budget;
 use crate::clock::Consistency;
 use crate::id::ShardId;
 use crate::placement::Placement;
@@ -39,4 +41,8 @@ pub struct Setting {
     pub transactional: bool,
     /// The shards that have a backup, which gets every push too.
     pub backed: Arc<BTreeSet<ShardId>>,
+    /// Within what updates leave that may wait.
+    pub budget: Option<Budget>,
+    /// Who records what is read and sent.
+    pub witness: Witness,
 }

@@ -1,6 +1,8 @@
 use super::*;
+use crate::app::Outcome;
+use crate::audit::Witness;
 use crate::id::{BlockId, BlockKey, PageId};
-use crate::message::{Page, Task};
+use crate::message::{Failure, Page, Task};
 use crate::table::{Rule, UpdateRule};
 use crate::values::{Buffer, Content};
 
@@ -27,7 +29,14 @@ fn leased() -> Table {
 }
 
 fn step(clock: u64, min: u64) -> Assign {
-    Assign { clock: Clock(clock), min: Clock(min), task: Task::train(PartId(clock as u32 % 4)) }
+    Assign {
+        clock: Clock(clock),
+        min: Clock(min),
+        staleness: None,
+        commits: 0,
+        flush: false,
+        task: Task::train(PartId(clock as u32 % 4)),
+    }
 }
 
 fn number(value: f32) -> Buffer {
@@ -44,6 +53,7 @@ fn answer(pull: &Pull, min: u64, applied: u64, value: f32) -> Rows {
         min: Clock(min),
         applied: Arc::new(vec![applied]),
         pages: pull.pages.iter().map(page).collect(),
+        withheld: Vec::new(),
         batches: Vec::new(),
         leases: pull.leases.iter().map(lease).collect(),
         copies: Vec::new(),
@@ -90,6 +100,8 @@ fn setting(tables: Arc<Vec<Table>>, n_shards: usize, consistency: Consistency) -
         generation: 1,
         transactional: false,
         backed: Arc::default(),
+        budget: None,
+        witness: Witness::default(),
     }
 }
 
@@ -155,6 +167,7 @@ fn lease_of(block: u32, ticket: u64) -> Pull {
         ticket,
         need: Clock(0),
         after: 0,
+        commits: 0,
         pages: Vec::new(),
         rows: Vec::new(),
         leases: vec![(TableId(1), BlockId(block))],

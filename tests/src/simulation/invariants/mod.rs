@@ -1,5 +1,6 @@
 //! The promises of the runtime, one file each. They are checked on every step of every simulated run.
 
+pub(crate) mod audit;
 pub(crate) mod bits;
 pub(crate) mod checkpoint;
 pub(crate) mod exactly_once;

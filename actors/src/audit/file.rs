@@ -1,0 +1,258 @@
+//! The files of a record, and a run's recorder.
+//!
+//! ```text
+//! magic "SLKAUDIT" │ version u32 │ frame…
+//! frame: length u32 │ crc32 u32 │ MessagePack: the head in the first one, entries in the others, nothing in the last
+//! ```
+//!
+//! Numbers are little-endian. A file without its last, empty frame is torn. Entries go through a channel to a thread that
+//! writes: an actor that is recorded waits for no disk.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use serde::{Deserialize, Serialize};
+
+use super::entry::Entry;
+use super::witness::Witness;
+use crate::clock::Consistency;
+
+const MAGIC: &[u8; 8] = b"SLKAUDIT";
+const VERSION: u32 = 1;
+/// How the name of a record ends.
+const EXTENSION: &str = "audit";
+/// Bytes of entries in a frame, about.
+const FRAME: usize = 64 * 1024;
+/// A frame that says that it is longer is not one of ours.
+const MOST: u32 = 1 << 28;
+
+/// Which run a record is of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// The job's name.
+    pub job: String,
+    /// Its seed.
+    pub seed: u64,
+    /// Its consistency.
+    pub consistency: Consistency,
+    /// Whether a gate of the job's own lets workers through, which promises nothing.
+    pub own_gate: bool,
+    /// The node of a cluster; empty where there is but one process.
+    pub node: String,
+}
+
+/// What one process recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// The name of the file.
+    pub name: String,
+    /// Which run.
+    pub head: Head,
+    /// The generation of members and what was done, each actor's in its order.
+    pub entries: Vec<(u32, Entry)>,
+}
+
+/// Why a record cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// It cannot be opened, read or written.
+    #[error("{path}: {source}", path = path.display())]
+    File {
+        /// The file or the directory.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// It is not whole, or not one of ours.
+    #[error("{path}: {problem}", path = path.display())]
+    Bad {
+        /// The file or the directory.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+fn bad(path: &Path, problem: impl Into<String>) -> RecordError {
+    RecordError::Bad { path: path.to_path_buf(), problem: problem.into() }
+}
+
+fn file(path: &Path) -> impl FnOnce(io::Error) -> RecordError + '_ {
+    |source| RecordError::File { path: path.to_path_buf(), source }
+}
+
+/// Writes a record while a run goes on. It is whole once this is dropped; what is told later is not in it.
+#[derive(Debug)]
+pub struct Recorder {
+    witness: Witness,
+    /// `None` ends the record.
+    end: Sender<Option<(u32, Entry)>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Recorder {
+    /// Begins the record of one process in `directory`, in the place of the one that it may have.
+    ///
+    /// # Errors
+    /// It cannot be written there.
+    pub fn start(directory: &Path, head: &Head) -> Result<Self, RecordError> {
+        fs::create_dir_all(directory).map_err(file(directory))?;
+        let name = if head.node.is_empty() { "run" } else { &head.node };
+        let path = directory.join(format!("{name}.{EXTENSION}"));
+        let mut out = Out { out: BufWriter::new(File::create(&path).map_err(file(&path))?) };
+        out.begin(head).map_err(file(&path))?;
+        let (end, entries) = channel();
+        let sender = end.clone();
+        let thread = std::thread::Builder::new().name("slackline-audit".to_owned());
+        let thread = thread.spawn(move || {
+            if let Err(error) = out.write_all(&entries) {
+                tracing::error!(path = %path.display(), %error, "the audit record is torn");
+            }
+        });
+        let witness = Witness::telling(move |generation, entry| {
+            sender.send(Some((generation, entry))).ok(); // the writer has failed and said so
+        });
+        Ok(Self { witness, end, thread: Some(thread.map_err(file(directory))?) })
+    }
+
+    /// Who is told what to record.
+    pub fn witness(&self) -> Witness {
+        self.witness.clone()
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.end.send(None).ok(); // the writer has failed and said so
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok(); // it has said what went wrong
+        }
+    }
+}
+
+struct Out {
+    out: BufWriter<File>,
+}
+
+impl Out {
+    fn begin(&mut self, head: &Head) -> io::Result<()> {
+        self.out.write_all(MAGIC)?;
+        self.out.write_all(&VERSION.to_le_bytes())?;
+        self.frame(&rmp_serde::to_vec(head).map_err(io::Error::other)?)
+    }
+
+    fn write_all(&mut self, entries: &Receiver<Option<(u32, Entry)>>) -> io::Result<()> {
+        let mut frame = Vec::with_capacity(2 * FRAME);
+        while let Ok(Some(entry)) = entries.recv() {
+            rmp_serde::encode::write(&mut frame, &entry).map_err(io::Error::other)?;
+            if frame.len() >= FRAME {
+                self.frame(&frame)?;
+                frame.clear();
+            }
+        }
+        if !frame.is_empty() {
+            self.frame(&frame)?;
+        }
+        self.frame(&[])?;
+        self.out.flush()
+    }
+
+    fn frame(&mut self, payload: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
+        self.out.write_all(&length.to_le_bytes())?;
+        self.out.write_all(&crc32fast::hash(payload).to_le_bytes())?;
+        self.out.write_all(payload)
+    }
+}
+
+/// Writes a record as a whole, such as one that was made up.
+///
+/// # Errors
+/// It cannot be written.
+pub fn write(directory: &Path, record: &Record) -> Result<(), RecordError> {
+    let recorder = Recorder::start(directory, &record.head)?;
+    for (generation, entry) in &record.entries {
+        recorder.witness.of(*generation).tell(|| entry.clone());
+    }
+    Ok(())
+}
+
+/// Reads the records of a run: every `.audit` file in `directory`.
+///
+/// # Errors
+/// There is none, or one is torn, damaged, foreign, of another run or written by a newer version: by name.
+pub fn read(directory: &Path) -> Result<Vec<Record>, RecordError> {
+    let listing = fs::read_dir(directory).map_err(file(directory))?;
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in listing {
+        let path = entry.map_err(file(directory))?.path();
+        if path.extension().is_some_and(|extension| extension == EXTENSION) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    let records: Vec<Record> = paths.iter().map(|path| read_file(path)).collect::<Result<_, _>>()?;
+    let Some(first) = records.first() else {
+        return Err(bad(directory, "holds no audit record; train with --audit to get one"));
+    };
+    for (record, path) in records.iter().zip(&paths) {
+        if record.head != (Head { node: record.head.node.clone(), ..first.head.clone() }) {
+            return Err(bad(path, format!("is the record of another run than {}", first.name)));
+        }
+    }
+    Ok(records)
+}
+
+fn read_file(path: &Path) -> Result<Record, RecordError> {
+    let bytes = fs::read(path).map_err(file(path))?;
+    let foreign = || bad(path, "is not an audit record");
+    let rest = bytes.strip_prefix(MAGIC).ok_or_else(foreign)?;
+    let (version, mut rest) = rest.split_first_chunk::<4>().ok_or_else(foreign)?;
+    let version = u32::from_le_bytes(*version);
+    if version != VERSION {
+        return Err(bad(
+            path,
+            format!("is an audit record of version {version}, this program reads {VERSION}"),
+        ));
+    }
+    let head = next_frame(path, &mut rest)?;
+    let head: Head =
+        rmp_serde::from_slice(head).map_err(|_| bad(path, "is damaged: its head cannot be read"))?;
+    let mut entries = Vec::new();
+    loop {
+        let mut frame = next_frame(path, &mut rest)?;
+        if frame.is_empty() {
+            break;
+        }
+        while !frame.is_empty() {
+            let entry = rmp_serde::from_read(&mut frame);
+            let number = entries.len() + 1;
+            entries.push(entry.map_err(|_| bad(path, format!("is damaged: entry {number} cannot be read")))?);
+        }
+    }
+    if !rest.is_empty() {
+        return Err(bad(path, "is damaged: something follows its end"));
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(Record { name, head, entries })
+}
+
+fn next_frame<'a>(path: &Path, rest: &mut &'a [u8]) -> Result<&'a [u8], RecordError> {
+    let torn = || bad(path, "is torn: the run did not end in good order, or the disk was full");
+    let (length, after) = rest.split_first_chunk::<4>().ok_or_else(torn)?;
+    let (checksum, after) = after.split_first_chunk::<4>().ok_or_else(torn)?;
+    let length = u32::from_le_bytes(*length);
+    if length > MOST {
+        return Err(bad(path, "is damaged: a length is out of range"));
+    }
+    let (payload, after) = after.split_at_checked(length as usize).ok_or_else(torn)?;
+    if crc32fast::hash(payload) != u32::from_le_bytes(*checksum) {
+        return Err(bad(path, "is damaged: a checksum is wrong"));
+    }
+    *rest = after;
+    Ok(payload)
+}

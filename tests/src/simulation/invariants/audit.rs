@@ -1,0 +1,11 @@
+//! Audit: what the cores themselves recorded proves that every promise was kept.
+
+use crate::simulation::ring::Ring;
+
+/// A run that came to its end stands up to its audit. The record of a lead that died is gone, and with it what it let
+/// through.
+pub(crate) fn holds(ring: &Ring) {
+    if ring.nodes[0].life <= 1 {
+        ring.record.stands_up(&ring.world.plan);
+    }
+}

@@ -1,0 +1,37 @@
+//! What the cores of a run tell of themselves, and what it proves.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use slackline::audit::{self, Entry, Head, Record, Witness};
+
+use super::plan::Plan;
+
+/// What was done, by the cores' own account, with the generation of members in which it was.
+#[derive(Clone, Default)]
+pub(crate) struct Told(Arc<Mutex<Vec<(u32, Entry)>>>);
+
+impl Told {
+    /// Who is told what a core of that generation does.
+    pub(crate) fn witness(&self, generation: u32) -> Witness {
+        let told = Arc::clone(&self.0);
+        let listener = move |generation, entry| {
+            told.lock().unwrap_or_else(PoisonError::into_inner).push((generation, entry));
+        };
+        Witness::telling(listener).of(generation)
+    }
+
+    /// It as the record of one process.
+    pub(crate) fn stands_up(&self, plan: &Plan) {
+        let head = Head {
+            job: "toy".to_owned(),
+            seed: plan.seed,
+            consistency: plan.consistency,
+            own_gate: false,
+            node: String::new(),
+        };
+        let entries = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let verdict = audit::check(&[Record { name: "run.audit".to_owned(), head, entries }]);
+        let broken: Vec<String> = verdict.broken.iter().map(ToString::to_string).collect();
+        assert!(broken.is_empty(), "{}", broken.join("\n"));
+    }
+}
