@@ -21,7 +21,6 @@ pub use setting::{Prepared, Setting, Spent};
 use super::cache::{Cached, RowCache};
 use super::kept::KeptBack;
 use super::outbox::Outbox;
-use crate::app::Step;
 use crate::audit::Witness;
 use crate::budget::Budget;
 use crate::clock::{Clock, Consistency};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::app::Outcome;
+use crate::app::{Outcome, Step};
 use crate::audit::Witness;
 use crate::id::{BlockId, BlockKey, PageId};
 use crate::message::{Failure, Page, Task};
