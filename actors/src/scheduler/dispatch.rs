@@ -376,13 +376,18 @@ impl Dispatch {
         ));
     }
 
+    /// A worker with nothing in hand holds nobody back; whether `min` rose.
+    fn park(&mut self, worker: WorkerId) -> bool {
+        self.witness.tell(|| Entry::Park { worker });
+        self.clocks.park(worker)
+    }
+
     fn nothing(&mut self, worker: WorkerId, in_hand: usize, done: bool, orders: &mut Vec<Order>) -> Asked {
         if in_hand == 0 {
             if self.keeps(worker) {
                 return self.flush_if_idle(worker, orders); // one that is parked holds nobody back
             }
-            self.witness.tell(|| Entry::Park { worker });
-            if self.clocks.park(worker) {
+            if self.park(worker) {
                 orders.push(Order::Advance(self.clocks.min()));
             }
         }

@@ -64,8 +64,8 @@ impl Dispatch {
         self.drain = Drain::Empty;
         self.others = true;
         let before = self.min();
-        for worker in self.hands.keys() {
-            self.clocks.park(*worker);
+        for worker in self.hands.keys().copied().collect::<Vec<_>>() {
+            self.park(worker);
         }
         if self.min() > before {
             orders.push(Order::Advance(self.min()));
