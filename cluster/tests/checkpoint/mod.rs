@@ -58,15 +58,19 @@ impl Site {
     fn interrupt(&self, line: &str, then: impl FnOnce(&mut Child)) -> Output {
         let mut child = self.command(&format!("{line} {KEEP}")).spawn().unwrap();
         let start = Instant::now();
-        while !self.path("ck/checkpoint-00000002.slk").exists()
-            && !self.path("ck/checkpoint-00000003.slk").exists()
-        {
+        while self.newest().is_none_or(|name| *name < *"checkpoint-00000002.slk") {
             assert!(start.elapsed() < Duration::from_secs(60), "no checkpoint comes");
             assert!(child.try_wait().unwrap().is_none(), "{line} ends before it can be killed");
             std::thread::sleep(Duration::from_millis(5));
         }
         then(&mut child);
         child.wait_with_output().unwrap()
+    }
+
+    /// The name of the newest checkpoint.
+    fn newest(&self) -> Option<String> {
+        let names = fs::read_dir(self.path("ck")).ok()?.flatten().map(|entry| entry.file_name());
+        names.filter_map(|name| name.into_string().ok()).filter(|name| name.ends_with(".slk")).max()
     }
 
     fn summary(&self, run: &str) -> Value {

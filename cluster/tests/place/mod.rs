@@ -23,7 +23,7 @@ pub(crate) fn own_app() -> &'static Path {
         let profile = Path::new(env!("CARGO_BIN_EXE_slackline")).parent().unwrap();
         let target = profile.parent().unwrap();
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "slackline-cluster", "--example", "own_app"]);
+        build.args(["build", "--quiet", "--workspace", "--example", "own_app"]); // as `cargo test --workspace` builds it
         build.arg("--target-dir").arg(target);
         if profile.ends_with("release") {
             build.arg("--release");
