@@ -276,7 +276,7 @@ impl Job {
         let Some(directory) = &self.audit else { return Ok(None) };
         let node = self.seat.as_ref().map(Seat::node).unwrap_or_default();
         let (job, seed, consistency) = (self.name.clone(), self.seed, self.consistency);
-        let head = Head { job, seed, consistency, own_gate: self.gate.is_some(), node };
+        let head = Head { job, seed, consistency, own_gate: self.gate.is_some(), node, life: 1 };
         Recorder::start(directory, &head).map(Some)
     }
 

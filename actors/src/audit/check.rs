@@ -9,18 +9,22 @@
 //! * **Freshness**: what a read says it contains is a state that its shard was in; pages that were not sent again did
 //!   not change in between; and no update is missing that the consistency promises.
 //! * **Own writes**: a read contains every update that its reader had made, once.
+//!
+//! Where the record of a process that died is torn, all but the gate is left unproved for the generation it died in.
 
 mod broken;
 mod gate;
 mod reads;
+mod torn;
 mod updates;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use broken::{Broken, Place};
 
 use super::entry::Entry;
 use super::file::{Head, Record};
+use torn::Torn;
 use updates::Updates;
 
 /// What was checked, and what was wrong.
@@ -40,6 +44,8 @@ pub struct Verdict {
     pub folds: u64,
     /// Generations of members.
     pub generations: u64,
+    /// Those of them of which the record of a process that died is torn: no more is proved of them than the gate.
+    pub in_part: BTreeSet<u32>,
     /// Updates that were kept back when members changed, and lost.
     pub lost: u64,
     /// Every place where a promise did not hold, the first ones of each kind.
@@ -66,9 +72,12 @@ pub fn check(records: &[Record]) -> Verdict {
     let Some(Head { consistency, own_gate, .. }) = records.first().map(|record| &record.head) else {
         return verdict;
     };
+    let torn = Torn::of(records);
     let mut generations: BTreeMap<u32, Entries<'_>> = BTreeMap::new();
     for record in records {
-        for (number, (generation, entry)) in record.entries.iter().enumerate() {
+        let valid =
+            record.entries.iter().enumerate().filter(|(_, (g, _))| !torn::is_void(records, record, *g));
+        for (number, (generation, entry)) in valid {
             let place = Place { file: record.name.clone(), entry: number + 1 };
             generations.entry(*generation).or_default().push((place, entry));
         }
@@ -79,6 +88,10 @@ pub fn check(records: &[Record]) -> Verdict {
         let last = Some(*generation) == last;
         let after = generations.range(generation + 1..).find_map(|(_, entries)| goes_back(entries));
         let assigned = gate::check(entries, *own_gate, &mut verdict);
+        if torn.leaves_unknown(*generation, entries) {
+            verdict.in_part.insert(*generation);
+            continue;
+        }
         let updates = Updates::of(entries, *consistency, (last, after.unwrap_or(false)), &mut verdict);
         reads::check(entries, *consistency, &assigned, &updates, &mut verdict);
     }

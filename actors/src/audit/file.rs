@@ -5,14 +5,15 @@
 //! frame: length u32 │ crc32 u32 │ MessagePack: the head in the first one, entries in the others, nothing in the last
 //! ```
 //!
-//! Numbers are little-endian. A file without its last, empty frame is torn. Entries go through a channel to a thread that
-//! writes: an actor that is recorded waits for no disk.
+//! Numbers are little-endian. A file without its last, empty frame is torn: its process died. Entries go through a channel
+//! to a thread that writes: an actor that is recorded waits for no disk.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,8 @@ const VERSION: u32 = 1;
 const EXTENSION: &str = "audit";
 /// Bytes of entries in a frame, about.
 const FRAME: usize = 64 * 1024;
+/// What was recorded is in the file after so long, whatever happens to the process then.
+const DELAY: Duration = Duration::from_millis(100);
 /// A frame that says that it is longer is not one of ours.
 const MOST: u32 = 1 << 28;
 
@@ -42,6 +45,8 @@ pub struct Head {
     pub own_gate: bool,
     /// The node of a cluster; empty where there is but one process.
     pub node: String,
+    /// Which start of that node this is, from 1: one that died may be started again.
+    pub life: u32,
 }
 
 /// What one process recorded.
@@ -51,6 +56,8 @@ pub struct Record {
     pub name: String,
     /// Which run.
     pub head: Head,
+    /// Whether it ends before its process did anything else: the process died.
+    pub torn: bool,
     /// The generation of members and what was done, each actor's in its order.
     pub entries: Vec<(u32, Entry)>,
 }
@@ -95,16 +102,16 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins the record of one process in `directory`, in the place of the one that it may have.
+    /// Begins the record of one process in `directory`, in the place of the one that it may have; the records of a node
+    /// of a cluster are kept beside each other.
     ///
     /// # Errors
     /// It cannot be written there.
     pub fn start(directory: &Path, head: &Head) -> Result<Self, RecordError> {
         fs::create_dir_all(directory).map_err(file(directory))?;
-        let name = if head.node.is_empty() { "run" } else { &head.node };
-        let path = directory.join(format!("{name}.{EXTENSION}"));
-        let mut out = Out { out: BufWriter::new(File::create(&path).map_err(file(&path))?) };
-        out.begin(head).map_err(file(&path))?;
+        let (path, created, life) = create(directory, &head.node)?;
+        let mut out = Out { out: BufWriter::new(created) };
+        out.begin(&Head { life, ..head.clone() }).map_err(file(&path))?;
         let (end, entries) = channel();
         let sender = end.clone();
         let thread = std::thread::Builder::new().name("slackline-audit".to_owned());
@@ -134,6 +141,24 @@ impl Drop for Recorder {
     }
 }
 
+/// The file of the next life of a node.
+fn create(directory: &Path, node: &str) -> Result<(PathBuf, File, u32), RecordError> {
+    if node.is_empty() {
+        let path = directory.join("run").with_extension(EXTENSION);
+        let created = File::create(&path).map_err(file(&path))?;
+        return Ok((path, created, 1));
+    }
+    let mut life = 1;
+    loop {
+        let nth = if life == 1 { String::new() } else { format!("+{life}") }; // no node's name has a plus
+        let path = directory.join(format!("{node}{nth}.{EXTENSION}"));
+        match File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => life += 1,
+            created => return created.map(|created| (path.clone(), created, life)).map_err(file(&path)),
+        }
+    }
+}
+
 struct Out {
     out: BufWriter<File>,
 }
@@ -147,15 +172,26 @@ impl Out {
 
     fn write_all(&mut self, entries: &Receiver<Option<(u32, Entry)>>) -> io::Result<()> {
         let mut frame = Vec::with_capacity(2 * FRAME);
-        while let Ok(Some(entry)) = entries.recv() {
-            rmp_serde::encode::write(&mut frame, &entry).map_err(io::Error::other)?;
-            if frame.len() >= FRAME {
+        let mut written = Instant::now();
+        loop {
+            let ended = match entries.recv_timeout(DELAY) {
+                Ok(Some(entry)) => {
+                    rmp_serde::encode::write(&mut frame, &entry).map_err(io::Error::other)?;
+                    false
+                }
+                Err(RecvTimeoutError::Timeout) => false,
+                Ok(None) | Err(RecvTimeoutError::Disconnected) => true,
+            };
+            let due = frame.len() >= FRAME || written.elapsed() >= DELAY;
+            if !frame.is_empty() && (due || ended) {
                 self.frame(&frame)?;
+                self.out.flush()?;
                 frame.clear();
+                written = Instant::now();
             }
-        }
-        if !frame.is_empty() {
-            self.frame(&frame)?;
+            if ended {
+                break;
+            }
         }
         self.frame(&[])?;
         self.out.flush()
@@ -181,10 +217,12 @@ pub fn write(directory: &Path, record: &Record) -> Result<(), RecordError> {
     Ok(())
 }
 
-/// Reads the records of a run: every `.audit` file in `directory`.
+/// Reads the records of a run: every `.audit` file in `directory`. A torn one is that of a process that died, of a run that
+/// came to its end without it.
 ///
 /// # Errors
-/// There is none, or one is torn, damaged, foreign, of another run or written by a newer version: by name.
+/// There is none, or one is damaged, foreign, of another run, written by a newer version, or torn with no other that tells
+/// the end of the run: by name.
 pub fn read(directory: &Path) -> Result<Vec<Record>, RecordError> {
     let listing = fs::read_dir(directory).map_err(file(directory))?;
     let mut paths: Vec<PathBuf> = Vec::new();
@@ -200,11 +238,18 @@ pub fn read(directory: &Path) -> Result<Vec<Record>, RecordError> {
         return Err(bad(directory, "holds no audit record; train with --audit to get one"));
     };
     for (record, path) in records.iter().zip(&paths) {
-        if record.head != (Head { node: record.head.node.clone(), ..first.head.clone() }) {
+        let Head { node, life, .. } = record.head.clone();
+        if record.head != (Head { node, life, ..first.head.clone() }) {
             return Err(bad(path, format!("is the record of another run than {}", first.name)));
         }
     }
-    Ok(records)
+    let ended = records.iter().any(|record| record.entries.iter().any(|(_, entry)| *entry == Entry::End));
+    match records.iter().position(|record| record.torn) {
+        Some(torn) if !ended => {
+            Err(bad(&paths[torn], "is torn: the run did not end in good order, or the disk was full"))
+        }
+        _ => Ok(records),
+    }
 }
 
 fn read_file(path: &Path) -> Result<Record, RecordError> {
@@ -219,40 +264,41 @@ fn read_file(path: &Path) -> Result<Record, RecordError> {
             format!("is an audit record of version {version}, this program reads {VERSION}"),
         ));
     }
-    let head = next_frame(path, &mut rest)?;
+    let head = next_frame(path, &mut rest)?.ok_or_else(|| bad(path, "is torn: it has no head"))?;
     let head: Head =
         rmp_serde::from_slice(head).map_err(|_| bad(path, "is damaged: its head cannot be read"))?;
     let mut entries = Vec::new();
-    loop {
-        let mut frame = next_frame(path, &mut rest)?;
+    let torn = loop {
+        let Some(mut frame) = next_frame(path, &mut rest)? else { break true };
         if frame.is_empty() {
-            break;
+            break false;
         }
         while !frame.is_empty() {
             let entry = rmp_serde::from_read(&mut frame);
             let number = entries.len() + 1;
             entries.push(entry.map_err(|_| bad(path, format!("is damaged: entry {number} cannot be read")))?);
         }
-    }
-    if !rest.is_empty() {
+    };
+    if !torn && !rest.is_empty() {
         return Err(bad(path, "is damaged: something follows its end"));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    Ok(Record { name, head, entries })
+    Ok(Record { name, head, torn, entries })
 }
 
-fn next_frame<'a>(path: &Path, rest: &mut &'a [u8]) -> Result<&'a [u8], RecordError> {
-    let torn = || bad(path, "is torn: the run did not end in good order, or the disk was full");
-    let (length, after) = rest.split_first_chunk::<4>().ok_or_else(torn)?;
-    let (checksum, after) = after.split_first_chunk::<4>().ok_or_else(torn)?;
+/// The next frame; `None` where the file ends before it does.
+fn next_frame<'a>(path: &Path, rest: &mut &'a [u8]) -> Result<Option<&'a [u8]>, RecordError> {
+    let head = rest.split_first_chunk::<4>();
+    let head = head.and_then(|(length, after)| Some((length, after.split_first_chunk::<4>()?)));
+    let Some((length, (checksum, after))) = head else { return Ok(None) };
     let length = u32::from_le_bytes(*length);
     if length > MOST {
         return Err(bad(path, "is damaged: a length is out of range"));
     }
-    let (payload, after) = after.split_at_checked(length as usize).ok_or_else(torn)?;
+    let Some((payload, after)) = after.split_at_checked(length as usize) else { return Ok(None) };
     if crc32fast::hash(payload) != u32::from_le_bytes(*checksum) {
         return Err(bad(path, "is damaged: a checksum is wrong"));
     }
     *rest = after;
-    Ok(payload)
+    Ok(Some(payload))
 }

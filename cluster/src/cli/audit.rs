@@ -14,7 +14,7 @@ pub(super) const NAME: &str = "audit";
 
 pub(super) fn command() -> Command {
     Command::new(NAME)
-        .about("Proves from the record of a run (train --audit) that its promises held, or says where not")
+        .about("Proves from the record of a run (--audit) that its promises held, or says where not")
         .arg(
             Arg::new("directory")
                 .value_name("DIR")
@@ -24,7 +24,9 @@ pub(super) fn command() -> Command {
         )
         .after_help(
             "Example:\n  slackline train lasso --data train.svm --consistency ssp:3 --out runs/1 --audit\n  \
-             slackline audit runs/1\n\nExit codes: 0 all promises held, 1 one did not, or the record cannot be read.",
+             slackline audit runs/1\n\nIn a cluster (audit: true in the topology) every node writes NODE.audit into the folder audit of the run directory, \
+             on its own machine; bring them together before this. Of a generation in which a process died, whose record is \
+             torn, only the gate is proved.\n\nExit codes: 0 all promises held, 1 one did not, or the record cannot be read.",
         )
 }
 
@@ -63,12 +65,26 @@ fn report(head: &Head, records: &[Record], verdict: &Verdict) -> String {
     if head.own_gate {
         rows.push(("gate".into(), "the job's own: not checked".into()));
     }
+    if !verdict.in_part.is_empty() {
+        let torn = records.iter().filter(|record| record.torn).map(|record| record.name.as_str());
+        let names = torn.collect::<Vec<_>>().join(", ");
+        let list = verdict.in_part.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        rows.push((
+            "generations of which only the gate is proved".into(),
+            format!("{list} ({names} ends there)"),
+        ));
+    }
     if verdict.lost > 0 {
         rows.push(count("kept-back updates lost as members changed", verdict.lost));
     }
     let table = console::table(&rows);
     if verdict.broken.is_empty() {
-        return format!("{table}\nall promises held");
+        let all = if verdict.in_part.is_empty() {
+            "all promises held"
+        } else {
+            "all promises held, as far as they are known"
+        };
+        return format!("{table}\n{all}");
     }
     let broken: Vec<String> = verdict.broken.iter().map(ToString::to_string).collect();
     format!("{table}\n{} promises did not hold:\n{}", broken.len(), broken.join("\n"))

@@ -19,7 +19,7 @@ use clap::{Arg, ArgMatches, Command};
 use slackline_apps::catalog::{App, OptionSpec};
 
 pub(crate) use status::find_cluster;
-pub(crate) use train::check_readable;
+pub(crate) use train::{check_readable, clear_audit};
 
 use crate::console::Screen;
 use crate::{Error, logging};

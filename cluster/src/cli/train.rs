@@ -112,6 +112,12 @@ fn common_options() -> Vec<Arg> {
             "NAME",
             "Which part is next: fixed, shuffled, priority, dependency, rotation [default: the app's]",
         ),
+        option(
+            "bandwidth",
+            "BYTES",
+            "Send what may wait (pages of essp, updates of bounded_error) at no more bytes a second to and from each worker, \
+             such as 500k or 20M [default: no bound]",
+        ),
         option("checkpoint", "DIR", "Write checkpoints there, to go on from with --resume; the newest two are kept"),
         option(
             "checkpoint-every",
@@ -151,12 +157,21 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
         Some(path) => Some(RunDirectory::claim(path, force || (resume && was_stopped(path)))?),
         None => None,
     };
+    settings.request.audit.as_deref().map_or(Ok(()), clear_audit)?;
     checkpoint::prepare(settings.request.checkpoint.as_ref(), force)?;
     let stop = StopSwitch::default();
     let signals =
         Signals::watch(stop.clone(), directory.is_some(), (!settings.quiet).then(|| screen.clone()))?;
     let training = Training { app, settings, directory, screen, started };
     training.go(&training.listeners(), stop, &signals)
+}
+
+/// Removes the records of the run whose place a new one takes.
+pub(crate) fn clear_audit(directory: &Path) -> Result<(), Error> {
+    match std::fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file(directory)(error)),
+        _ => Ok(()),
+    }
 }
 
 /// A data file that is not there is refused before anything else happens.

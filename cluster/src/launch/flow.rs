@@ -167,7 +167,12 @@ impl Flow {
         let arguments = Arguments {
             lead: self.lead.clone().filter(|_| !leads),
             listen: self.lead.clone().filter(|_| leads && again),
-            out: self.ready.settings.out.clone().filter(|_| leads),
+            out: self
+                .ready
+                .settings
+                .out
+                .clone()
+                .filter(|_| leads || self.ready.settings.request.audit.is_some()),
             force: launch.force,
             resume: launch.resume || again,
             json_log: launch.json_log,

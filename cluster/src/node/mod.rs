@@ -22,10 +22,10 @@ pub(crate) use handover::{END, Handover, STOP, Stream};
 pub(crate) use place::client;
 
 use crate::Error;
-use crate::cli::{check_readable, checkpoint};
+use crate::cli::{check_readable, checkpoint, clear_audit};
 use crate::console::{self, Screen};
 use crate::run_directory::{RunDirectory, was_stopped};
-use crate::settings::Settings;
+use crate::settings::{AUDIT, Settings};
 use crate::signals::{RESUMABLE, Signals};
 use crate::topology::{Address, Topology};
 use crate::training::{self, Training};
@@ -84,6 +84,8 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
     };
     if place::leads(&order) {
         checkpoint::prepare(settings.request.checkpoint.as_ref(), order.force)?;
+        let replaced = settings.request.audit.as_deref().filter(|_| !order.resume);
+        replaced.map_or(Ok(()), clear_audit)?;
     }
     let (stop, post) = (StopSwitch::default(), Post::default());
     let outlive = directory.is_some() || order.leash.is_some();
@@ -123,7 +125,9 @@ fn own_settings(order: &Order, mut settings: Settings) -> Settings {
     if let Some(data) = data {
         settings.request.data.clone_from(data);
     }
-    settings.out = order.out.clone().or(settings.out).filter(|_| leads);
+    let out = order.out.clone().or(settings.out);
+    settings.request.audit = settings.request.audit.and(out.as_ref()).map(|out| out.join(AUDIT)); // every node writes its own
+    settings.out = out.filter(|_| leads);
     if let Some(checkpoint) = &mut settings.request.checkpoint {
         checkpoint.resume |= order.resume;
     }

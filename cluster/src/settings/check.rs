@@ -68,6 +68,24 @@ pub(crate) fn duration(value: &Value) -> Result<Duration, Error> {
     time.filter(|time| !time.is_zero()).ok_or_else(refuse)
 }
 
+/// A number of bytes, with or without a unit of thousands.
+pub(crate) fn size(value: &Value) -> Result<u64, Error> {
+    let written = shown(value);
+    let digits = written.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &written[digits.len()..] {
+        "" => Some(1),
+        "k" | "kB" => Some(1_000),
+        "M" | "MB" => Some(1_000_000),
+        "G" | "GB" => Some(1_000_000_000),
+        _ => None,
+    };
+    let number =
+        digits.trim().parse::<u64>().ok().zip(unit).and_then(|(number, unit)| number.checked_mul(unit));
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| refuse(value, &written, "a number of bytes such as 500k or 20M"))
+}
+
 fn refuse(value: &Value, shown: &str, rule: &str) -> Error {
     Error::Usage(format!("{} is {shown}, must be {rule}", value.origin().unwrap_or("a setting")))
 }

@@ -19,7 +19,7 @@ pub(crate) use layer::{Layer, key_of_app};
 use crate::Error;
 
 /// The keys that every app has, in a job file, in the environment (in capitals) and as flags.
-pub(crate) const COMMON: [&str; 13] = [
+pub(crate) const COMMON: [&str; 14] = [
     "data",
     "test",
     "out",
@@ -27,6 +27,7 @@ pub(crate) const COMMON: [&str; 13] = [
     "seed",
     "consistency",
     "schedule",
+    "bandwidth",
     "checkpoint",
     "checkpoint-every",
     "resume",
@@ -151,7 +152,7 @@ impl Values {
             options,
             encoded: false,
             audit: None,
-            bandwidth: None,
+            bandwidth: self.optional("bandwidth", check::size)?,
             seat: None,
             checkpoint: self.checkpoint()?,
         })

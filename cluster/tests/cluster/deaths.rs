@@ -1,4 +1,4 @@
-//! Nodes that are killed: the run ends with the quality of an undisturbed one.
+//! Nodes that are killed: the run ends with the quality of an undisturbed one, and its record proves what was promised.
 
 use crate::field::{Ended, Field, as_good, nodes, ratings, signal, until};
 
@@ -20,7 +20,10 @@ fn undisturbed(field: &Field) -> f64 {
 fn killed(head: &str, node: &str) -> (Field, Ended) {
     let field = Field::new();
     let calm = undisturbed(&field);
-    field.write("t.yaml", &format!("{}{head}out: run\n{}", ratings(EPOCHS), nodes(&["a", "b", "c"])));
+    field.write(
+        "t.yaml",
+        &format!("{}{head}audit: true\nout: run\n{}", ratings(EPOCHS), nodes(&["a", "b", "c"])),
+    );
     let launched = field.start("launch t.yaml");
     let pid = field.training("run", 40, node);
     if head.contains("checkpoint") {
@@ -38,6 +41,7 @@ fn killed(head: &str, node: &str) -> (Field, Ended) {
     as_good(field.objective("run"), calm);
     field.metrics_are_sane("run");
     field.is_left_clean("run");
+    field.is_proved("run");
     (field, ended)
 }
 

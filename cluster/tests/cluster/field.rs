@@ -120,6 +120,13 @@ impl Field {
         pids.filter(|pid| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == here)).collect()
     }
 
+    /// The record of the run in `out` proves that its promises held.
+    pub(crate) fn is_proved(&self, out: &str) {
+        let proof = self.run(&format!("audit {out}"));
+        assert_eq!(proof.code, 0, "{}{}", proof.printed, proof.said);
+        assert!(proof.printed.contains("all promises held"), "{}", proof.printed);
+    }
+
     /// Nobody is left, nor a record of a launch.
     pub(crate) fn is_left_clean(&self, out: &str) {
         until("all processes end", || self.processes().is_empty());

@@ -1,6 +1,6 @@
 //! What trains in one process trains on two, to the same objective.
 
-use crate::field::{Field, as_good, data};
+use crate::field::{Field, as_good, data, nodes};
 
 /// The same job with two workers in one process, and with one on each of two nodes.
 fn both(head: &str) -> Field {
@@ -53,4 +53,17 @@ fn factors_on_two_nodes_are_as_good_as_in_one_process() {
         data("ratings.train.tsv")
     ));
     as_good(field.objective("two"), field.objective("one"));
+}
+
+#[test]
+fn under_every_consistency_two_nodes_keep_what_is_promised() {
+    for consistency in ["bsp", "ssp:2", "essp:2", "\"bounded_error:0.05,2\"", "\"adaptive:0,3\"", "async"] {
+        let field = Field::new();
+        let data = data("mushrooms.train.svm.zst");
+        let job =
+            format!("app: logistic\ndata: {data}\nl1: 0.001\nconsistency: {consistency}\naudit: true\n");
+        field.write("t.yaml", &format!("{job}out: run\n{}", nodes(&["a", "b"])));
+        field.succeed("launch t.yaml --quiet");
+        field.is_proved("run");
+    }
 }

@@ -28,9 +28,10 @@ impl Told {
             consistency: plan.consistency,
             own_gate: false,
             node: String::new(),
+            life: 1,
         };
         let entries = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let verdict = audit::check(&[Record { name: "run.audit".to_owned(), head, entries }]);
+        let verdict = audit::check(&[Record { name: "run.audit".to_owned(), head, torn: false, entries }]);
         let broken: Vec<String> = verdict.broken.iter().map(ToString::to_string).collect();
         assert!(broken.is_empty(), "{}", broken.join("\n"));
     }

@@ -34,9 +34,10 @@ fn record(consistency: Consistency) -> Record {
         entries.extend((0..2).map(|worker| Entry::Finish { worker: WorkerId(worker), clock: Clock(clock) }));
     }
     entries.push(Entry::End);
-    let head = Head { job: "two".into(), seed: 0, consistency, own_gate: false, node: String::new() };
+    let head =
+        Head { job: "two".into(), seed: 0, consistency, own_gate: false, node: String::new(), life: 1 };
     let entries = entries.into_iter().map(|entry| (1, entry)).collect();
-    Record { name: "run.audit".into(), head, entries }
+    Record { name: "run.audit".into(), head, torn: false, entries }
 }
 
 /// The promises that are found broken once the entries have been tampered with.
@@ -177,4 +178,46 @@ fn what_a_run_goes_back_behind_is_void() {
     };
     assert_eq!(verdict(true).broken, []);
     assert_eq!(verdict(false).broken[0].what, "push 2 was never folded in");
+}
+
+/// The record of a second node that died: its worker is worker 1, and it told nothing after the first clock.
+fn torn() -> Vec<Record> {
+    let whole = record(Consistency::Ssp(0));
+    let of_worker = |entry: &Entry| match entry {
+        Entry::Read { worker, .. } | Entry::Made { worker, .. } | Entry::Push { worker, .. } => {
+            *worker == WorkerId(1)
+        }
+        _ => false,
+    };
+    let (second, first): (Vec<_>, Vec<_>) =
+        whole.entries.into_iter().partition(|(_, entry)| of_worker(entry));
+    let node = |name: &str, torn, entries| Record {
+        name: format!("{name}.audit"),
+        head: Head { node: name.to_owned(), ..whole.head.clone() },
+        torn,
+        entries,
+    };
+    vec![node("a", false, first), node("b", true, second[..3].to_vec())]
+}
+
+#[test]
+fn a_torn_record_leaves_its_generation_unproved_but_for_the_gate() {
+    let records = torn();
+    let verdict = check(&records);
+    assert_eq!((verdict.broken.len(), verdict.in_part.len(), verdict.steps, verdict.reads), (0, 1, 4, 0));
+    let mut hasty = records;
+    let assign = place(&hasty[0].entries, |entry| matches!(entry, Entry::Assign { clock: Clock(1), .. }));
+    let Entry::Assign { min, .. } = &mut hasty[0].entries[assign].1 else { unreachable!() };
+    *min = Clock(0);
+    assert_eq!(check(&hasty).broken[0].promise, "gate");
+}
+
+#[test]
+fn what_a_node_did_before_the_cluster_began_anew_is_void() {
+    let records = torn();
+    let (mut a, mut b) = (record(Consistency::Ssp(0)), records[1].clone());
+    a.head.node = "b".into();
+    (a.head.life, b.head.life) = (2, 1);
+    let verdict = check(&[b, a]);
+    assert_eq!((verdict.broken.len(), verdict.in_part.len(), verdict.reads), (0, 0, 4));
 }
