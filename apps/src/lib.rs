@@ -10,7 +10,7 @@ pub mod logistic;
 pub mod matrix_factorization;
 mod nearest;
 pub mod options;
-mod run;
+pub mod run;
 pub mod samples;
 mod stop;
 

@@ -1,5 +1,5 @@
-//! What every app does alike: reading the options that all have, and running a job while news goes out and a stop may
-//! come in.
+//! What every app does alike, one's own too: reading the options that all have, and running a job while news goes out and
+//! a stop may come in. `cluster/examples/own_app.rs` shows the order.
 
 mod origin;
 
@@ -12,12 +12,12 @@ use slackline::monitor::{Resumed, Written};
 use slackline::scheduler::WorkerRecord;
 use slackline::{App, Consistency, Event, Job, RunError, WorkerId};
 
-pub(crate) use self::origin::Origin;
+pub use self::origin::Origin;
 use crate::catalog::{self, News, OptionSpec, Request, Watch};
 use crate::{Error, nearest};
 
-/// A job as the request has it; tables and schedule are still to come.
-pub(crate) fn job(name: &str, request: &Request, consistency: Consistency, origin: Origin) -> Job {
+/// A job as the request has it, with its place in a cluster and its checkpoints; tables and schedule are still to come.
+pub fn job(name: &str, request: &Request, consistency: Consistency, origin: Origin) -> Job {
     let job = Job::new(name).consistency(consistency).local(request.workers).seed(request.seed);
     let job = origin.set(job, request);
     let job = if request.encoded { job.encoded() } else { job };
@@ -36,7 +36,10 @@ pub(crate) fn job(name: &str, request: &Request, consistency: Consistency, origi
 }
 
 /// Runs a job to its end: progress goes to `watch`, and its switch stops the run at a clock.
-pub(crate) fn run<A: App>(
+///
+/// # Errors
+/// [`Error::Run`] when the run cannot begin or go on, [`Error::Elsewhere`] on a node that follows: the lead has the model.
+pub fn run<A: App>(
     job: Job,
     watch: &Watch,
     make: impl Fn(WorkerId) -> A + Send + Sync + 'static,
@@ -83,7 +86,7 @@ fn said(progress: slackline::Progress) -> catalog::Progress {
 }
 
 /// The workers of a finished run for `summary.json`.
-pub(crate) fn records(workers: &[WorkerRecord]) -> Vec<Value> {
+pub fn records(workers: &[WorkerRecord]) -> Vec<Value> {
     let record = |(number, worker): (usize, &WorkerRecord)| {
         let mut record = json!({
             "worker": number,
@@ -105,7 +108,7 @@ pub(crate) fn records(workers: &[WorkerRecord]) -> Vec<Value> {
 ///
 /// # Errors
 /// [`Error::Option`] when it is none.
-pub(crate) fn consistency(request: &Request, own: Consistency) -> Result<Consistency, Error> {
+pub fn consistency(request: &Request, own: Consistency) -> Result<Consistency, Error> {
     let Some(text) = &request.consistency else { return Ok(own) };
     let rule = "bsp, ssp:S, essp:S, bounded_error:ERROR,S, adaptive:LEAST,MOST or async, with whole numbers S, LEAST \
                 and MOST, 0 or more";
@@ -116,7 +119,7 @@ pub(crate) fn consistency(request: &Request, own: Consistency) -> Result<Consist
 ///
 /// # Errors
 /// [`Error::Option`] when the app does not have it.
-pub(crate) fn schedule<'a>(request: &'a Request, of: &[&'a str]) -> Result<&'a str, Error> {
+pub fn schedule<'a>(request: &'a Request, of: &[&'a str]) -> Result<&'a str, Error> {
     match request.schedule.as_deref() {
         None => Ok(of[0]),
         Some(name) if of.contains(&name) => Ok(name),
@@ -148,7 +151,7 @@ pub(crate) fn refuse(name: &str, value: &str, rule: &str) -> Error {
 }
 
 /// The options that every run has, as they were understood.
-pub(crate) fn common(consistency: Consistency, schedule: &str) -> Map<String, Value> {
+pub fn common(consistency: Consistency, schedule: &str) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("consistency".to_owned(), consistency.to_string().into());
     map.insert("schedule".to_owned(), schedule.into());

@@ -89,10 +89,7 @@ impl Training<'_> {
         let mut listeners = lock(listeners);
         listeners.console.finish();
         listeners.seat = None; // whoever watches the seat is held by it
-        let trained = trained.map_err(Error::from).and_then(|trained| {
-            let diverged = !trained.objective.is_finite() && !trained.stopped;
-            if diverged { Err(Error::Diverged(trained.objective)) } else { Ok(trained) }
-        });
+        let trained = trained.map_err(Error::from).and_then(|trained| self.accept(trained));
         let trained =
             trained.map_err(|error| checkpoint::with_remedy(error, listeners.checkpoint.as_deref()))?;
         let seconds = Seconds { total: self.started.elapsed().as_secs_f64() };
@@ -105,6 +102,19 @@ impl Training<'_> {
             Some(path) => Ok(checkpoint::left(path, (!self.settings.quiet).then_some(&self.screen))),
             None => Ok(if trained.stopped { signals.exit_code() } else { 0 }),
         }
+    }
+
+    /// The result of a run, if it is one.
+    fn accept(&self, trained: Trained) -> Result<Trained, Error> {
+        if self.settings.request.seat.as_ref().is_some_and(|seat| !seat.is_enlisted()) {
+            return Err(Error::cluster(format!(
+                "app {} trains in one process only: it did not take its place in the cluster; give its job the request's \
+                 seat, as `slackline_apps::run::job` does, or train it with `slackline train`",
+                self.app.name()
+            )));
+        }
+        let diverged = !trained.objective.is_finite() && !trained.stopped;
+        if diverged { Err(Error::Diverged(trained.objective)) } else { Ok(trained) }
     }
 
     fn keep(&self, trained: &Trained, summary: &Value, listeners: &mut Listeners) -> Result<(), Error> {

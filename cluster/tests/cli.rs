@@ -176,7 +176,7 @@ fn exit_codes_tell_bad_data_bad_settings_and_divergence_apart() {
         said("train mean --data numbers.txt --workers 2.7"),
         (2, "slackline: --workers is 2.7, must be a whole number from 1 to 1024".into())
     );
-    assert_eq!(said("train mean --quiet --data numbers.txt --rate -1e300").0, 4);
+    assert_eq!(said("train mean --quiet --data numbers.txt --rate 1e300").0, 4);
     assert_eq!(said("evaluate numbers.txt --data numbers.txt").0, 1);
     assert!(said("evaluate none --data numbers.txt").1.contains("none/summary.json: no such file"));
 }

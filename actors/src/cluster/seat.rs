@@ -1,6 +1,7 @@
 //! A process's place in a cluster, from before its data is read until its run is over.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -27,6 +28,8 @@ struct Inner {
     node: String,
     leads: bool,
     workers: usize,
+    /// Whether a job was built on it.
+    enlisted: AtomicBool,
     post: Post,
     crew: Addr<Crew>,
     listeners: Listeners,
@@ -68,7 +71,8 @@ impl Seat {
         let died = |_| SeatError::Refused("the crew's thread died".to_owned());
         let (crew, post, system) = wait.recv().map_err(died)??;
         let thread = Mutex::new(Some(thread));
-        let mut inner = Inner { node, leads, workers: 0, post, crew, listeners, system, thread };
+        let enlisted = AtomicBool::new(false);
+        let mut inner = Inner { node, leads, workers: 0, enlisted, post, crew, listeners, system, thread };
         let word = word.recv_timeout(patience);
         let word = word.unwrap_or_else(|_| Err("the lead does not answer".to_owned()));
         inner.workers = word.map_err(SeatError::Refused)?;
@@ -83,6 +87,12 @@ impl Seat {
     /// The workers of the whole cluster as the topology has it, over all nodes (for a follower as the lead said).
     pub fn workers(&self) -> usize {
         self.0.workers
+    }
+
+    /// Whether a job was built on this seat ([`Job::seat`](crate::Job::seat)); without one this process has no part in the
+    /// run.
+    pub fn is_enlisted(&self) -> bool {
+        self.0.enlisted.load(Ordering::Acquire)
     }
 
     /// Tells all others that this node cannot go on, and why; the run ends everywhere with that sentence. To be called
@@ -118,7 +128,9 @@ impl Seat {
         self.0.post.clone()
     }
 
-    pub(crate) fn crew(&self) -> Recipient<Word> {
+    /// A job is built on this seat; whom its node tells about itself.
+    pub(crate) fn enlist(&self) -> Recipient<Word> {
+        self.0.enlisted.store(true, Ordering::Release);
         self.0.crew.clone().recipient()
     }
 

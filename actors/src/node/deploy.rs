@@ -171,7 +171,7 @@ fn setup<A: App>(
         done: Some(done),
         recorder,
         own_system,
-        duty: seat.map(|seat| Duty { crew: seat.crew(), job: name.clone(), fingerprint }),
+        duty: seat.map(|seat| Duty { crew: seat.enlist(), job: name.clone(), fingerprint }),
         past,
         finished: None,
     };

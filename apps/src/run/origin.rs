@@ -16,7 +16,7 @@ const SAMPLE: u64 = 64 * 1024;
 
 /// Where a run begins, and what must be the same for another to go on from its checkpoints.
 #[derive(Debug, Default)]
-pub(crate) struct Origin {
+pub struct Origin {
     checkpoint: Option<Checkpoint>,
     settings: BTreeMap<String, String>,
 }
@@ -27,7 +27,7 @@ impl Origin {
     ///
     /// # Errors
     /// There are checkpoints, but none is whole.
-    pub(crate) fn find(request: &Request, watch: &Watch) -> Result<Self, Error> {
+    pub fn find(request: &Request, watch: &Watch) -> Result<Self, Error> {
         let Some(Checkpointing { directory, resume: true, .. }) = &request.checkpoint else {
             return Ok(Self::default());
         };
@@ -48,7 +48,7 @@ impl Origin {
 
     /// The request with those of `options` that it does not give as the checkpoint has them: options whose default
     /// depends on the number of workers, which may be another one now.
-    pub(crate) fn inherit(&self, request: &Request, options: &[&str]) -> Request {
+    pub fn inherit(&self, request: &Request, options: &[&str]) -> Request {
         let mut request = request.clone();
         let Some(checkpoint) = &self.checkpoint else { return request };
         for name in options {
@@ -64,7 +64,7 @@ impl Origin {
     ///
     /// # Errors
     /// The checkpoint was made with others; the data cannot be read.
-    pub(crate) fn settle(
+    pub fn settle(
         mut self,
         (job, consistency): (&str, Consistency),
         request: &Request,

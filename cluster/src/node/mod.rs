@@ -13,7 +13,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 use serde_json::json;
-use slackline::cluster::{Seat, Token};
+use slackline::checkpoint::Directory;
+use slackline::cluster::{Role, Seat, Token};
 use slackline_apps::StopSwitch;
 use slackline_apps::catalog::App;
 use tempfile::TempDir;
@@ -46,7 +47,7 @@ pub(crate) struct Order {
     pub(crate) force: bool,
     /// Its training data, if not where the topology says.
     pub(crate) data: Option<PathBuf>,
-    /// It was started again: go on from the newest checkpoint.
+    /// It may have been started again: go on from the newest checkpoint, if there is one.
     pub(crate) resume: bool,
     /// It joins a run that is under way, with so many workers.
     pub(crate) late: Option<usize>,
@@ -70,9 +71,12 @@ pub(crate) struct Order {
 /// Settings, data, or a run that cannot go on; all other nodes have been told then.
 pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result<u8, Error> {
     let started = Instant::now();
-    let place = place::place(&order)?;
+    let mut place = place::place(&order)?;
     let (app, settings) = order.topology.job(apps, order.variables.iter().cloned())?;
     let settings = own_settings(&order, settings);
+    if let Role::Lead { again, .. } = &mut place.role {
+        *again = order.resume && has_begun(&settings);
+    }
     let goes_on = settings.request.checkpoint.is_some();
     let directory = match &settings.out {
         Some(path) if order.stay && RunDirectory::is_finished(path) => return stay(place.settings.listen),
@@ -134,6 +138,13 @@ fn own_settings(order: &Order, mut settings: Settings) -> Settings {
     settings.quiet |= order.quiet || (order.json && !leads); // programs follow the lead
     settings.json = order.json && leads;
     settings
+}
+
+/// Whether there is something to go on from: a checkpoint, or evaluations of a run that did not end.
+fn has_begun(settings: &Settings) -> bool {
+    let checkpoint = settings.request.checkpoint.as_ref();
+    checkpoint.is_some_and(|checkpoint| Directory::holds_some(&checkpoint.directory))
+        || settings.out.as_deref().is_some_and(RunDirectory::is_unfinished)
 }
 
 /// Starts to watch the launcher, if there is one.
@@ -210,4 +221,35 @@ fn stay(address: SocketAddr) -> Result<u8, Error> {
     std::thread::spawn(move || listener.map(|listener| listener.incoming().for_each(drop)));
     let _ = thrown.recv(); // until somebody says so: that is what staying means
     Ok(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// Slurm and Kubernetes say `--resume` at every start: at the first one the lead waits for all nodes.
+    #[test]
+    fn only_a_run_that_has_begun_can_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let (run, ck) = (folder.path().join("run"), folder.path().join("ck"));
+        let text = format!(
+            "app: lasso\ndata: a.svm\nout: {}\ncheckpoint: {{directory: {}, every: 1s}}\nnodes: [{{name: a}}]\n",
+            run.display(),
+            ck.display()
+        );
+        let topology = Topology::from_text("t.yaml", &text).unwrap();
+        let (_, settings) = topology.job(slackline_apps::catalog::apps(), std::iter::empty()).unwrap();
+        assert!(!has_begun(&settings));
+        fs::create_dir(&run).unwrap();
+        fs::create_dir(&ck).unwrap();
+        assert!(!has_begun(&settings), "the directories may have been made beforehand");
+        fs::write(run.join("metrics.jsonl"), "{}\n").unwrap();
+        assert!(has_begun(&settings));
+        fs::write(run.join("summary.json"), "{}").unwrap();
+        assert!(!has_begun(&settings), "it has ended");
+        fs::write(ck.join("checkpoint-00000001.slk"), "").unwrap();
+        assert!(has_begun(&settings));
+    }
 }

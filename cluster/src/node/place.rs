@@ -8,7 +8,7 @@ use super::Order;
 use crate::Error;
 use crate::topology::{Address, Topology, check_open};
 
-/// Who a node is, before its seat is taken.
+/// Who a node is, before its seat is taken; whether a lead was there before is not known yet.
 pub(super) fn place(order: &Order) -> Result<Place, Error> {
     let topology = &order.topology;
     let (role, workers, shards) = match order.late {
@@ -43,7 +43,7 @@ fn lead(order: &Order) -> Role {
         workers: node.workers,
         shards: node.shards,
     });
-    Role::Lead { others: expected.collect(), replicas: order.topology.replicas, again: order.resume }
+    Role::Lead { others: expected.collect(), replicas: order.topology.replicas, again: false }
 }
 
 fn follow(order: &Order, late: bool) -> Result<Role, Error> {

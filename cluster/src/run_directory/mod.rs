@@ -57,6 +57,11 @@ impl RunDirectory {
         path.join(SUMMARY).exists()
     }
 
+    /// Whether `path` holds a run that has begun and has not ended.
+    pub(crate) fn is_unfinished(path: &Path) -> bool {
+        path.join(METRICS).exists() && !Self::is_finished(path)
+    }
+
     /// The log of evaluations; the run that the directory held until now is given up when the first one is written.
     pub(crate) fn metrics_log(&self) -> MetricsLog {
         MetricsLog::new(self.path.join(METRICS), self.path.join(SUMMARY))

@@ -243,9 +243,10 @@ pub(crate) fn data(name: &str) -> String {
 }
 
 /// Factorisation of the made ratings with so many passes, and a death noticed within a second; nodes are still to come.
+/// With so large a penalty every run ends in the same minimum.
 pub(crate) fn ratings(epochs: u32) -> String {
     format!(
-        "app: mf\ndata: {}\nrank: 3\nl2: 0.05\nseed: 1\nepochs: {epochs}\ntiming: {{pulse: 100ms, dead: 1s, patience: 20s}}\n",
+        "app: mf\ndata: {}\nrank: 3\nl2: 0.5\nseed: 1\nepochs: {epochs}\ntiming: {{pulse: 100ms, dead: 1s, patience: 20s}}\n",
         data("ratings.train.tsv")
     )
 }
@@ -256,7 +257,10 @@ pub(crate) fn nodes(names: &[&str]) -> String {
     format!("nodes:\n{}", names.iter().map(node).collect::<String>())
 }
 
-/// Whether a model is no worse than another, by their objectives, which are minimised.
-pub(crate) fn as_good(objective: f64, than: f64) {
-    assert!(objective <= 1.02 * than, "objective {objective}, undisturbed {than}");
+/// Whether a run ended where an undisturbed one does, by their objectives.
+pub(crate) fn as_good(objective: f64, undisturbed: f64) {
+    assert!(
+        (objective - undisturbed).abs() <= 0.01 * undisturbed,
+        "objective {objective}, undisturbed {undisturbed}"
+    );
 }
