@@ -243,7 +243,8 @@ pub fn read(directory: &Path) -> Result<Vec<Record>, RecordError> {
             return Err(bad(path, format!("is the record of another run than {}", first.name)));
         }
     }
-    let ended = records.iter().any(|record| record.entries.iter().any(|(_, entry)| *entry == Entry::End));
+    let ends = |record: &Record| !record.torn && record.entries.iter().any(|(_, entry)| *entry == Entry::End);
+    let ended = records.iter().any(ends);
     match records.iter().position(|record| record.torn) {
         Some(torn) if !ended => {
             Err(bad(&paths[torn], "is torn: the run did not end in good order, or the disk was full"))

@@ -15,6 +15,7 @@ use super::fill::Past;
 use crate::app::Step;
 use crate::audit::Recorder;
 use crate::clock::Clock;
+use crate::cluster::Seat;
 use crate::id::WorkerId;
 use crate::job::{RunError, Trained};
 use crate::message::{Snap, Stop};
@@ -47,6 +48,8 @@ pub(crate) struct Node {
     pub(super) own_system: bool,
     /// In a cluster: whom it obeys.
     pub(super) duty: Option<Duty>,
+    /// In a cluster: its place, kept while the run lasts, even if nobody else does.
+    pub(super) seat: Option<Seat>,
     /// On the lead of a cluster: what it can go back to.
     pub(super) past: Option<Past>,
     /// On the lead: the schedule's end, from when it is known until the model is gathered.
@@ -73,7 +76,7 @@ impl Node {
             std::mem::take(&mut self.apps).into_values().map(|(arbiter, _)| arbiter).collect();
         arbiters.extend(self.arbiters.drain(..).rev());
         let system = self.own_system.then(System::current);
-        let recorder = self.recorder.take();
+        let (recorder, seat) = (self.recorder.take(), self.seat.take());
         let (told, all_told) = oneshot::channel();
         self.monitor.do_send(Drain(told));
         let reap = move || {
@@ -85,6 +88,7 @@ impl Node {
                 }
             }
             drop(recorder); // nobody is left who does anything: the record is whole
+            drop(seat); // what this node has said is sent
             if let Some(system) = system {
                 system.stop();
             }

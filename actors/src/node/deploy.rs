@@ -171,7 +171,8 @@ fn setup<A: App>(
         done: Some(done),
         recorder,
         own_system,
-        duty: seat.map(|seat| Duty { crew: seat.enlist(), job: name.clone(), fingerprint }),
+        duty: seat.as_ref().map(|seat| Duty { crew: seat.enlist(), job: name.clone(), fingerprint }),
+        seat,
         past,
         finished: None,
     };

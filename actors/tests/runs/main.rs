@@ -4,6 +4,7 @@ mod audit;
 mod ends;
 mod hosts;
 mod mistakes;
+mod seats;
 mod tables;
 
 use actix::prelude::*;

@@ -15,12 +15,10 @@ pub(super) struct Torn<'a> {
 impl<'a> Torn<'a> {
     pub(super) fn of(records: &'a [Record]) -> Self {
         let torn = || records.iter().filter(|record| record.torn);
+        let last = |record: &Record| record.entries.last().map(|(generation, _)| *generation);
         Self {
             files: torn().map(|record| record.name.as_str()).collect(),
-            last: torn()
-                .filter_map(|record| record.entries.last())
-                .map(|(generation, _)| *generation)
-                .collect(),
+            last: torn().filter_map(|r| last(r).filter(|last| !is_void(records, r, *last))).collect(),
         }
     }
 
