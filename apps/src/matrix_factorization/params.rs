@@ -54,7 +54,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "parts",
         value: "N",
-        default: "2 x workers + 1",
+        default: "3 x workers, from 8 workers on 2 x workers + 8",
         help: "parts of the users, 1 or more",
     },
     OptionSpec {
@@ -125,7 +125,10 @@ impl Params {
             other => return Err(refuse("step", other, "adaptive or decay")),
         };
         let rate = if step == StepRule::Adaptive { 0.1 } else { 0.05 };
-        let cells = 2 * workers.max(1) + 1;
+        // A worker has two cells in hand, so one more is free to choose from. Parts come out even over workers, so that on
+        // a cluster each finds its share at home: rows of users are many.
+        let workers = workers.max(1);
+        let (parts, blocks) = (2 * workers + workers.min(8), 2 * workers + 1);
         let l2 = match options.get("l2") {
             Some(_) => Some(given.penalty("l2", 0.0)?),
             None => None,
@@ -140,8 +143,8 @@ impl Params {
             step,
             rate: given
                 .number("rate", rate, "a number more than 0", |&rate: &f64| rate > 0.0 && rate.is_finite())?,
-            parts: given.number("parts", cells, GROUPS, |parts| (1..=65_536).contains(parts))?,
-            blocks: given.number("blocks", cells, GROUPS, |blocks| (1..=65_536).contains(blocks))?,
+            parts: given.number("parts", parts, GROUPS, |parts| (1..=65_536).contains(parts))?,
+            blocks: given.number("blocks", blocks, GROUPS, |blocks| (1..=65_536).contains(blocks))?,
             evaluate_every: given
                 .number("evaluate-every", 1, "a whole number, 1 or more", |every| *every >= 1)?,
         })
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn what_is_not_given_has_its_default() {
         let params = Params::parse(&BTreeMap::new(), 2).unwrap();
-        assert_eq!((params.rank, params.epochs, params.parts, params.blocks), (32, 10, 5, 5));
+        assert_eq!((params.rank, params.epochs, params.parts, params.blocks), (32, 10, 6, 5));
         assert_eq!((params.l2, params.l2_bias, params.prior, params.rate), (None, 0.05, 50.0, 0.1));
     }
 
