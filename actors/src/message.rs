@@ -100,8 +100,9 @@ pub struct Assign {
     pub min: Clock,
     /// How many clocks old what it reads may be; `None` without a bound.
     pub staleness: Option<u64>,
-    /// In a cluster: how many steps of this generation count so far; a step that must see everything sees those.
-    pub commits: u64,
+    /// In a cluster, of a step that must see everything: of how many steps of this generation each shard was told that they
+    /// count; it sees those.
+    pub commits: Vec<(ShardId, u64)>,
     /// Whether the worker is only to send the updates that it keeps back: there is no task, and no app sees it.
     pub flush: bool,
     /// What to do.
@@ -268,6 +269,8 @@ pub struct Report {
     pub staleness: u64,
     /// Whether the worker keeps updates back, of this step or of earlier ones.
     pub keeps: bool,
+    /// In a cluster: the shards that have something of the step, and must be told that it counts.
+    pub pushed: Vec<ShardId>,
     /// Bytes of the worker's messages since its last report.
     pub traffic: Traffic,
 }
@@ -290,8 +293,8 @@ pub struct Advance {
     pub min: Clock,
 }
 
-/// Scheduler → shard: the step of a worker counts. In a cluster a shard keeps updates back until then, so that the steps
-/// of a node that dies count wholly or not at all.
+/// Scheduler → shard that has something of it: the step of a worker counts. In a cluster a shard keeps updates back until
+/// then, so that the steps of a node that dies count wholly or not at all.
 #[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
 #[rtype(result = "()")]
 pub struct Commit {

@@ -237,6 +237,7 @@ impl Stage {
                 let (id, backup) = (ShardId::at(number), place > 0);
                 let (actor, local) = (name_of(id, backup), cast.shards.get(&(id, backup)));
                 shards.push(ToShard {
+                    shard: id,
                     advance: reach.to(node, actor, local),
                     commit: reach.to(node, actor, local),
                 });

@@ -235,9 +235,9 @@ impl Ring {
                     let to = (number(&layout.workers[&worker]), Place::Worker(worker.index()));
                     self.send((0, Place::Scheduler), to, layout.generation, Body::Assign(assign));
                 }
-                Order::Advance(min) => self.tell_shards(&layout, || Body::Advance(Advance { min })),
-                Order::Commit(worker, clock) => {
-                    self.tell_shards(&layout, || Body::Commit(Commit { worker, clock }));
+                Order::Advance(min) => self.tell_shards(&layout, None, || Body::Advance(Advance { min })),
+                Order::Commit(worker, clock, pushed) => {
+                    self.tell_shards(&layout, Some(&pushed), || Body::Commit(Commit { worker, clock }));
                 }
                 Order::End(ending) => self.finish(ending),
                 Order::Mark(_) | Order::Enter(_) => {}
@@ -260,8 +260,11 @@ impl Ring {
         }
     }
 
-    fn tell_shards(&mut self, layout: &Layout, body: impl Fn() -> Body) {
-        for (shard, holders) in layout.shards.iter().enumerate() {
+    /// Tells these shards, or all, and those that stand by for them.
+    fn tell_shards(&mut self, layout: &Layout, these: Option<&[ShardId]>, body: impl Fn() -> Body) {
+        let is_told =
+            |(shard, _): &(usize, &Holders)| these.is_none_or(|these| these.contains(&ShardId::at(*shard)));
+        for (shard, holders) in layout.shards.iter().enumerate().filter(is_told) {
             for (place, node) in holders.nodes().enumerate() {
                 let to = (number(node), holder(ShardId::at(shard), place > 0));
                 self.send((0, Place::Scheduler), to, layout.generation, body());

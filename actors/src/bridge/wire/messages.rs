@@ -27,12 +27,12 @@ form!(Lease, plain { table: TableId, block: BlockId }, bulk { rows: Buffer });
 form!(Snapshot, plain {}, bulk { pages: Vec<(PageId, Arc<Buffer>)>, blocks: Vec<(BlockId, Buffer)> });
 
 wire!(Assign, "assign/1", Lane::Control,
-    plain { clock: Clock, min: Clock, staleness: Option<u64>, commits: u64, flush: bool },
+    plain { clock: Clock, min: Clock, staleness: Option<u64>, commits: Vec<(ShardId, u64)>, flush: bool },
     bulk { task: Task });
 wire!(Report, "report/1", Lane::Control,
     plain {
         worker: WorkerId, generation: u32, clock: Clock, computed: u64, waited: u64, staleness: u64, keeps: bool,
-        traffic: Traffic,
+        pushed: Vec<ShardId>, traffic: Traffic,
     },
     bulk { result: Result<Findings, Failure> });
 wire!(Join, "join/1", Lane::Control);

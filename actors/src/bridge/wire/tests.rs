@@ -59,7 +59,8 @@ proptest! {
     ) {
         let (worker, clock, variables) = (WorkerId(n), Clock(clock), vec![VariableId(n); orders.len()]);
         let task = Task { block: some.then_some(BlockId(n)), variables, orders: orders.clone(), ..Task::train(PartId(n)) };
-        same(&Assign { clock, min: clock, staleness: some.then_some(clock.0), commits: clock.0, flush: some, task });
+        let commits = vec![(ShardId(n), clock.0)];
+        same(&Assign { clock, min: clock, staleness: some.then_some(clock.0), commits, flush: some, task });
         same(&Pull {
             worker, ticket: clock.0, need: clock, after: clock.0, commits: clock.0,
             pages: vec![(TableId(1), PageId(n))],
@@ -71,7 +72,8 @@ proptest! {
         for result in [Ok(findings), Err(Failure::Again(why.clone())), Err(Failure::Fatal(why))] {
             let (computed, staleness) = (clock.0, clock.0);
             let traffic = Traffic { pull: 1, push: 2, rows: 3, eager: n.into() };
-            same(&Report { worker, generation: n, clock, result, computed, waited: 0, staleness, keeps: some, traffic });
+            let (waited, pushed) = (0, vec![ShardId(n)]);
+            same(&Report { worker, generation: n, clock, result, computed, waited, staleness, keeps: some, pushed, traffic });
         }
         same(&Applied { shard: ShardId(n), sequence: clock.0, backup: some });
         same(&Commit { worker, clock });

@@ -22,7 +22,7 @@ impl Desk {
             ticket: self.waiting[place].ticket,
             need,
             after: 0,
-            commits: if assign.task.fresh { assign.commits } else { 0 },
+            commits: 0,
             pages: Vec::new(),
             rows: Vec::new(),
             leases: Vec::new(),
@@ -50,6 +50,9 @@ impl Desk {
         }
         if custom {
             pulls.iter_mut().for_each(|(shard, pull)| pull.after = self.outbox.last(*shard));
+        }
+        for (shard, commits) in &self.waiting[place].assign.commits {
+            pulls.entry(*shard).and_modify(|pull| pull.commits = *commits);
         }
         let gathering = &mut self.waiting[place];
         gathering.pulled = true;

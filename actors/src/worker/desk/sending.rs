@@ -38,6 +38,7 @@ impl Desk {
             waited: spent.waited,
             staleness,
             keeps: !self.kept.is_empty(),
+            pushed: Vec::new(),
             traffic: Traffic::default(),
         };
         let mut actions = self.send(updates, report);
@@ -56,6 +57,9 @@ impl Desk {
         let holders = |shard: ShardId| 1 + u64::from(self.backed.contains(&shard));
         self.traffic.push += pushes.iter().map(|(shard, push)| push.n_bytes() * holders(*shard)).sum::<u64>();
         report.traffic = std::mem::take(&mut self.traffic);
+        if self.transactional {
+            report.pushed = pushes.keys().copied().collect();
+        }
         let awaited = pushes.iter().flat_map(|(shard, push)| self.holders(*shard, push.sequence)).collect();
         self.unacknowledged.push_back(Sent { clock, awaited, report });
         let mut actions: Vec<_> = pushes.into_iter().map(|(shard, push)| Action::Push(shard, push)).collect();
@@ -94,6 +98,7 @@ impl Desk {
             waited: 0,
             staleness: 0,
             keeps: !self.kept.is_empty(),
+            pushed: Vec::new(),
             traffic: Traffic::default(),
         }
     }

@@ -33,7 +33,7 @@ fn step(clock: u64, min: u64) -> Assign {
         clock: Clock(clock),
         min: Clock(min),
         staleness: None,
-        commits: 0,
+        commits: Vec::new(),
         flush: false,
         task: Task::train(PartId(clock as u32 % 4)),
     }
@@ -346,4 +346,22 @@ fn the_outbox_does_not_grow_with_the_run() {
             assert!(desk.outbox.len() <= 4, "{consistency}: {} updates kept", desk.outbox.len());
         }
     }
+}
+
+#[test]
+fn in_a_cluster_a_report_names_the_shards_that_have_something_of_the_step() {
+    let tables = Arc::new(vec![shared(), leased()]);
+    let setting = Setting { transactional: true, ..setting(tables, 3, Consistency::Ssp(3)) };
+    let mut desk = Desk::new(ME, setting, Arc::default());
+    let commits = vec![(ShardId(0), 4), (ShardId(1), 5)];
+    let actions = desk.assign(Assign { commits, ..step(1, 0) });
+    let asked: Vec<_> = pulls(&actions).iter().map(|pull| pull.commits).collect();
+    assert_eq!(asked, [4, 5], "the row is with shard 0, the block with shard 1");
+    let rows: Vec<_> = pulls(&actions).iter().map(|pull| answer(pull, 0, 0, 0.0)).collect();
+    let from = |number: u32, rows: &Rows| Rows { shard: ShardId(number), ..rows.clone() };
+    desk.rows(from(0, &rows[0]));
+    let step = computing(desk.rows(from(1, &rows[1]))).unwrap();
+    desk.computed(Some(step.done(0.0)), Spent::default());
+    let actions = desk.applied(Applied { shard: ShardId(1), sequence: 1, backup: false });
+    assert_eq!(reports(&actions)[0].pushed, [ShardId(1)]);
 }
