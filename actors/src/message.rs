@@ -133,6 +133,8 @@ pub struct Pull {
     pub leases: Vec<BlockKey>,
     /// Blocks to look at without leasing them.
     pub copies: Vec<BlockKey>,
+    /// Those of the blocks that the asker's node has in a version that may still be the present one.
+    pub known: Vec<(BlockKey, Version)>,
     /// Whether the shard shall send the pages again when they change (ESSP).
     pub subscribe: bool,
 }
@@ -166,9 +168,22 @@ pub struct Lease {
     pub table: TableId,
     /// Which block of the table.
     pub block: BlockId,
+    /// From a shard: which state of the block this is.
+    pub version: Version,
     /// The rows; moved inside a process.
-    pub rows: Buffer,
+    pub rows: Arc<Buffer>,
 }
+
+impl Lease {
+    /// The table and the block.
+    pub fn key(&self) -> BlockKey {
+        (self.table, self.block)
+    }
+}
+
+/// Which state of a block: as the push of a worker with this number left it, or as it was when the generation began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version(pub Option<(WorkerId, u64)>);
 
 /// Shard → worker: the rows of a [`Pull`], or rows pushed to a reader (ESSP).
 #[derive(Debug, Clone, Message, Serialize, Deserialize)]
@@ -192,6 +207,10 @@ pub struct Rows {
     pub leases: Vec<Lease>,
     /// Blocks to look at.
     pub copies: Vec<Lease>,
+    /// Leased blocks whose rows are as the asker knows them.
+    pub known_leases: Vec<BlockKey>,
+    /// Blocks to look at that are as the asker knows them.
+    pub known_copies: Vec<BlockKey>,
 }
 
 impl Rows {

@@ -161,6 +161,7 @@ impl Stage {
             generation: layout.generation,
             transactional: self.post.is_some(),
             backed: Arc::new(backed.map(|(number, _)| ShardId::at(number)).collect::<BTreeSet<_>>()),
+            away: Arc::new(layout.away_from(&self.here)),
             budget: self.bandwidth.map(Budget::new),
             witness: self.witness.of(layout.generation),
         };

@@ -56,9 +56,9 @@ impl Ring {
             Body::Assign(assign) => self.desk(node, worker).assign(assign),
             Body::Rows(mut rows) => {
                 if generation == self.world.generation {
-                    leases::arrive(&mut self.world, worker, &rows.leases);
+                    leases::arrive(&mut self.world, worker, &rows);
                 }
-                self.mutate_rows(&mut rows);
+                self.mutate_rows(worker, &mut rows);
                 self.desk(node, worker).rows(rows)
             }
             Body::Applied(applied) => self.desk(node, worker).applied(applied),
@@ -67,9 +67,9 @@ impl Ring {
         self.act(node, worker, actions);
     }
 
-    fn mutate_rows(&mut self, rows: &mut Rows) {
+    fn mutate_rows(&mut self, worker: usize, rows: &mut Rows) {
         if let Some(mutant) = &mut self.mutant {
-            mutant.rows(rows);
+            mutant.rows(WorkerId::at(worker), rows);
         }
     }
 
@@ -101,7 +101,10 @@ impl Ring {
         let store = cast.stores.get_mut(&(shard, backup)).expect("a message goes to a shard that is there");
         store.tell_time(now);
         let out = match body {
-            Body::Pull(pull) => store.pull(pull).into_iter().collect(),
+            Body::Pull(pull) => {
+                mutant.iter_mut().for_each(|mutant| mutant.pull(&pull));
+                store.pull(pull).into_iter().collect()
+            }
             Body::Push(mut push) => {
                 mutant.iter_mut().for_each(|mutant| mutant.push(&mut push));
                 let (worker, clock) = (push.worker, push.clock);

@@ -115,6 +115,7 @@ impl Cores {
             generation: 1,
             transactional: true,
             backed: Arc::new(backed.collect()),
+            away: Arc::default(),
             budget: None,
             witness: Witness::default(),
         };

@@ -34,8 +34,13 @@ fn push(rows: &Buffer, n: u32) -> Push {
         sequence: u64::from(n),
         clock: Clock(3),
         deltas: vec![Page { table, page: PageId(n), rows: Arc::clone(&shared) }],
-        batches: vec![RowBatch { table, rows: Arc::new(vec![n, 7]), values: shared }],
-        returns: vec![Lease { table, block: BlockId(n), rows: rows.clone() }],
+        batches: vec![RowBatch { table, rows: Arc::new(vec![n, 7]), values: Arc::clone(&shared) }],
+        returns: vec![Lease {
+            table,
+            block: BlockId(n),
+            version: Version(Some((WorkerId(n), 3))),
+            rows: shared,
+        }],
     }
 }
 
@@ -47,7 +52,10 @@ proptest! {
         let (applied, copies) = (Arc::new(vec![ticket, 0]), leases.clone());
         let withheld = pages.iter().map(|page| (page.table, page.page)).collect();
         let (shard, min) = (ShardId(n), Clock(ticket));
-        same(&Rows { shard, ticket, min, applied, pages, withheld, batches, leases, copies });
+        let (known_leases, known_copies) = (vec![(TableId(2), BlockId(n))], vec![(TableId(3), BlockId(n))]);
+        same(&Rows {
+            shard, ticket, min, applied, pages, withheld, batches, leases, copies, known_leases, known_copies,
+        });
         let snapshot = Snapshot { pages: vec![(PageId(n), Arc::new(rows.clone()))], blocks: vec![(BlockId(n), rows)] };
         same(&Some(snapshot));
         same(&None::<Snapshot>);
@@ -65,7 +73,7 @@ proptest! {
             worker, ticket: clock.0, need: clock, after: clock.0, commits: clock.0,
             pages: vec![(TableId(1), PageId(n))],
             rows: vec![(TableId(1), Arc::new(vec![n]))], leases: vec![(TableId(2), BlockId(n))], copies: vec![],
-            subscribe: some,
+            known: vec![((TableId(2), BlockId(n)), Version(some.then_some((worker, clock.0))))], subscribe: some,
         });
         let (priorities, values) = (vec![(VariableId(n), f32::NAN)], vec![(VariableId(n), 1.0)]);
         let findings = Findings { cost: -0.5, sums: orders, priorities, values };
