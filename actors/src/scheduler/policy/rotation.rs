@@ -65,20 +65,24 @@ impl Rotation {
         }
     }
 
+    /// The best cell for a worker whose part and block are free: most are in flight where workers are many, so only the
+    /// others are looked at.
     fn free_cell(&self, worker: WorkerId) -> Option<usize> {
-        let free = |cell: &usize| {
-            !self.part_in_flight[cell / self.n_blocks]
-                && self.holder[cell % self.n_blocks].is_none()
-                && self.visits[*cell] < self.passes
-        };
-        let away: Vec<bool> =
-            (0..self.n_parts).map(|part| !self.homes.is_home(worker, PartId::at(part))).collect();
-        let far: Vec<bool> = (0..self.n_blocks).map(|block| self.is_far(worker, block)).collect();
-        let rank = |cell: &usize| {
-            let (away, far) = (away[cell / self.n_blocks], far[cell % self.n_blocks]);
-            (self.visits[*cell], away, far, mix(self.seed ^ mix(*cell as u64 ^ self.visits[*cell] << 32)))
-        };
-        (0..self.visits.len()).filter(free).min_by_key(rank)
+        let free = (0..self.n_blocks).filter(|block| self.holder[*block].is_none());
+        let blocks: Vec<(usize, bool)> = free.map(|block| (block, self.is_far(worker, block))).collect();
+        let mut best = None;
+        for part in (0..self.n_parts).filter(|part| !self.part_in_flight[*part]) {
+            let away = !self.homes.is_home(worker, PartId::at(part));
+            for (block, far) in &blocks {
+                let cell = part * self.n_blocks + block;
+                let visits = self.visits[cell];
+                let rank = (visits, away, *far, mix(self.seed ^ mix(cell as u64 ^ visits << 32)));
+                if visits < self.passes && best.is_none_or(|(least, _)| rank < least) {
+                    best = Some((rank, cell));
+                }
+            }
+        }
+        best.map(|(_, cell)| cell)
     }
 
     /// Whether the present rows of a block are not on a worker's node.
