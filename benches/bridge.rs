@@ -104,6 +104,8 @@ impl Handler<Pull> for Server {
             batches: pull.rows.into_iter().map(batch).collect(),
             leases: Vec::new(),
             copies: Vec::new(),
+            known_leases: Vec::new(),
+            known_copies: Vec::new(),
         });
     }
 }
@@ -251,6 +253,7 @@ async fn pulls(link: &Link, rows: &Counter, at_once: u64, n: u64) -> f64 {
             rows: vec![(TableId(0), Arc::new(keys))],
             leases: Vec::new(),
             copies: Vec::new(),
+            known: Vec::new(),
             subscribe: false,
         });
         rows.reaches(have + (ticket + 1).saturating_sub(at_once)).await;

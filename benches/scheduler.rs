@@ -60,6 +60,7 @@ impl Handler<Assign> for Instant {
             waited: 0,
             staleness: 0,
             keeps: false,
+            pushed: Vec::new(),
             traffic: Traffic::default(),
         };
         self.report.do_send(report);

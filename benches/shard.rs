@@ -45,6 +45,7 @@ fn pull(n_pages: usize) -> Pull {
         rows: Vec::new(),
         leases,
         copies,
+        known: Vec::new(),
         subscribe,
     }
 }

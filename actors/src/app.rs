@@ -3,6 +3,7 @@
 //! A step carries everything it needs: rows to read, blocks to write in place, the task. It gives back an
 //! [`Outcome`]: what was found, the updates, and the blocks. The app keeps its data and nothing else that matters.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use actix::prelude::*;
@@ -154,7 +155,8 @@ impl Step {
             if let Some(place) = ids.iter().position(|id| *id == lease.table) {
                 let table = &tables[lease.table.index()];
                 let rows = table.rows_of(lease.block);
-                let content = T::peek_mut(&mut lease.rows).unwrap_or_else(|| wrong_type(names[place]));
+                let content = T::peek_mut(Arc::make_mut(&mut lease.rows));
+                let content = content.unwrap_or_else(|| wrong_type(names[place]));
                 found[place] = Some(Leased { rows, width: table.width(), content });
             }
         }
@@ -173,7 +175,7 @@ impl Step {
         held.sort_by_key(|lease| lease.block);
         let mut blocks = Vec::new();
         for lease in held {
-            let content = T::peek_mut(&mut lease.rows).unwrap_or_else(|| wrong_type(name));
+            let content = T::peek_mut(Arc::make_mut(&mut lease.rows)).unwrap_or_else(|| wrong_type(name));
             blocks.push(Leased { rows: table.rows_of(lease.block), width: table.width(), content });
         }
         blocks
@@ -188,13 +190,17 @@ impl Step {
         let (mine, others): (Vec<_>, _) =
             std::mem::take(&mut self.copies).into_iter().partition(|c| c.table == id);
         self.copies = others;
+        if mine.iter().any(|copy| T::peek(&copy.rows).is_none()) {
+            wrong_type(name);
+        }
         let table = &self.tables[id.index()];
         let mut blocks: Vec<Block<T>> = mine
             .into_iter()
             .map(|copy| Block {
                 rows: table.rows_of(copy.block),
                 width: table.width(),
-                content: T::recover(copy.rows).unwrap_or_else(|_| wrong_type(name)),
+                content: copy.rows,
+                of: PhantomData,
             })
             .collect();
         assert!(!blocks.is_empty(), "this step carries no copies of {name}: they come with evaluations");

@@ -100,8 +100,9 @@ pub struct Assign {
     pub min: Clock,
     /// How many clocks old what it reads may be; `None` without a bound.
     pub staleness: Option<u64>,
-    /// In a cluster: how many steps of this generation count so far; a step that must see everything sees those.
-    pub commits: u64,
+    /// In a cluster, of a step that must see everything: of how many steps of this generation each shard was told that they
+    /// count; it sees those.
+    pub commits: Vec<(ShardId, u64)>,
     /// Whether the worker is only to send the updates that it keeps back: there is no task, and no app sees it.
     pub flush: bool,
     /// What to do.
@@ -132,6 +133,8 @@ pub struct Pull {
     pub leases: Vec<BlockKey>,
     /// Blocks to look at without leasing them.
     pub copies: Vec<BlockKey>,
+    /// Those of the blocks that the asker's node has in a version that may still be the present one.
+    pub known: Vec<(BlockKey, Version)>,
     /// Whether the shard shall send the pages again when they change (ESSP).
     pub subscribe: bool,
 }
@@ -165,9 +168,22 @@ pub struct Lease {
     pub table: TableId,
     /// Which block of the table.
     pub block: BlockId,
+    /// From a shard: which state of the block this is.
+    pub version: Version,
     /// The rows; moved inside a process.
-    pub rows: Buffer,
+    pub rows: Arc<Buffer>,
 }
+
+impl Lease {
+    /// The table and the block.
+    pub fn key(&self) -> BlockKey {
+        (self.table, self.block)
+    }
+}
+
+/// Which state of a block: as the push of a worker with this number left it, or as it was when the generation began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version(pub Option<(WorkerId, u64)>);
 
 /// Shard → worker: the rows of a [`Pull`], or rows pushed to a reader (ESSP).
 #[derive(Debug, Clone, Message, Serialize, Deserialize)]
@@ -191,6 +207,10 @@ pub struct Rows {
     pub leases: Vec<Lease>,
     /// Blocks to look at.
     pub copies: Vec<Lease>,
+    /// Leased blocks whose rows are as the asker knows them.
+    pub known_leases: Vec<BlockKey>,
+    /// Blocks to look at that are as the asker knows them.
+    pub known_copies: Vec<BlockKey>,
 }
 
 impl Rows {
@@ -268,6 +288,8 @@ pub struct Report {
     pub staleness: u64,
     /// Whether the worker keeps updates back, of this step or of earlier ones.
     pub keeps: bool,
+    /// In a cluster: the shards that have something of the step, and must be told that it counts.
+    pub pushed: Vec<ShardId>,
     /// Bytes of the worker's messages since its last report.
     pub traffic: Traffic,
 }
@@ -290,8 +312,8 @@ pub struct Advance {
     pub min: Clock,
 }
 
-/// Scheduler → shard: the step of a worker counts. In a cluster a shard keeps updates back until then, so that the steps
-/// of a node that dies count wholly or not at all.
+/// Scheduler → shard that has something of it: the step of a worker counts. In a cluster a shard keeps updates back until
+/// then, so that the steps of a node that dies count wholly or not at all.
 #[derive(Debug, Clone, Copy, Message, Serialize, Deserialize)]
 #[rtype(result = "()")]
 pub struct Commit {

@@ -1,6 +1,7 @@
 //! What a table is: its rows, how they are used, how updates are folded in, and how rows start.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -347,15 +348,20 @@ impl fmt::Debug for Table {
     }
 }
 
-/// A copy of the rows of a leased block, to look at in an evaluation.
+/// The rows of a leased block, to look at in an evaluation.
 #[derive(Debug)]
 pub struct Block<T> {
     pub(crate) rows: Range<usize>,
     pub(crate) width: usize,
-    pub(crate) content: Content<T>,
+    pub(crate) content: Arc<Buffer>,
+    pub(crate) of: PhantomData<T>,
 }
 
 impl<T: Element> Block<T> {
+    fn content(&self) -> &Content<T> {
+        T::peek(&self.content).expect("its element type was looked at when it was made")
+    }
+
     /// The rows of the table that the block covers.
     pub fn rows(&self) -> Range<usize> {
         self.rows.clone()
@@ -363,17 +369,17 @@ impl<T: Element> Block<T> {
 
     /// Dense rows, one after the other: `rows().len() × width` numbers.
     pub fn values(&self) -> &[T] {
-        self.content.dense()
+        self.content().dense()
     }
 
     /// One dense row, by its number in the block.
     pub fn row(&self, row: usize) -> &[T] {
-        &self.content.dense()[row * self.width..(row + 1) * self.width]
+        &self.content().dense()[row * self.width..(row + 1) * self.width]
     }
 
     /// One sparse row, by its number in the block.
     pub fn sparse_row(&self, row: usize) -> &SparseRow<T> {
-        &self.content.sparse()[row]
+        &self.content().sparse()[row]
     }
 }
 

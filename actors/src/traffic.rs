@@ -52,7 +52,7 @@ impl Pull {
     pub(crate) fn n_bytes(&self) -> u64 {
         let rows: usize = self.rows.iter().map(|(_, rows)| rows.len()).sum();
         let keys = self.pages.len() + self.rows.len() + self.leases.len() + self.copies.len();
-        HEAD + KEY * keys as u64 + 4 * rows as u64
+        HEAD + KEY * (keys + 3 * self.known.len()) as u64 + 4 * rows as u64
     }
 }
 
@@ -64,7 +64,8 @@ impl Push {
 
 impl Rows {
     pub(crate) fn n_bytes(&self) -> u64 {
-        let clocks = 8 * self.applied.len() as u64 + KEY * self.withheld.len() as u64;
+        let named = self.withheld.len() + self.known_leases.len() + self.known_copies.len();
+        let clocks = 8 * self.applied.len() as u64 + KEY * named as u64;
         let blocks = leases(&self.leases) + leases(&self.copies);
         HEAD + clocks + pages(&self.pages) + batches(&self.batches) + blocks
     }

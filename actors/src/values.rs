@@ -13,11 +13,6 @@ pub trait Element: Copy + Default + PartialEq + AddAssign + Send + Sync + std::f
     const KIND: Kind;
     /// Hides the element type.
     fn erase(content: Content<Self>) -> Buffer;
-    /// Recovers the content, or gives the buffer back if it holds another type.
-    ///
-    /// # Errors
-    /// The buffer as it was, when it holds another element type.
-    fn recover(buffer: Buffer) -> Result<Content<Self>, Buffer>;
     /// The content, if the buffer holds this element type.
     fn peek(buffer: &Buffer) -> Option<&Content<Self>>;
     /// The content to write, if the buffer holds this element type.
@@ -64,12 +59,6 @@ macro_rules! element {
             const KIND: Kind = Kind::$kind;
             fn erase(content: Content<Self>) -> Buffer {
                 Buffer::$kind(content)
-            }
-            fn recover(buffer: Buffer) -> Result<Content<Self>, Buffer> {
-                match buffer {
-                    Buffer::$kind(content) => Ok(content),
-                    other => Err(other),
-                }
             }
             fn peek(buffer: &Buffer) -> Option<&Content<Self>> {
                 match buffer {

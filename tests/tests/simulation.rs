@@ -64,3 +64,8 @@ fn a_lead_that_is_not_told_who_cannot_reach_whom_is_found_out() {
 fn a_shard_that_counts_steps_before_the_scheduler_does_is_found_out() {
     assert!(seeds_to_find(Mutation::FoldsAtOnce, Circumstances::Cluster) < 200);
 }
+
+#[test]
+fn a_node_that_takes_an_old_block_for_the_present_one_is_found_out() {
+    assert!(seeds_to_find(Mutation::TrustsOldBlocks, Circumstances::Cluster) < 200);
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::id::{PartId, ShardId, WorkerId};
+use crate::id::{BlockId, PartId, ShardId, WorkerId};
 use crate::placement::Placement;
 
 /// A node's name.
@@ -154,6 +154,12 @@ impl Layout {
         })
     }
 
+    /// The shards that workers of `node` read from another node.
+    pub fn away_from(&self, node: &str) -> BTreeSet<ShardId> {
+        let away = self.shards.iter().enumerate().filter(|(_, holders)| holders.primary != node);
+        away.map(|(number, _)| ShardId::at(number)).collect()
+    }
+
     /// The workers of `node`.
     pub fn workers_of<'a>(&'a self, node: &'a str) -> impl Iterator<Item = WorkerId> + 'a {
         self.workers.iter().filter(move |(_, name)| *name == node).map(|(worker, _)| *worker)
@@ -210,8 +216,22 @@ pub struct Homes {
 impl Homes {
     /// Whether a worker is as near to a part as any can be.
     pub fn is_home(&self, worker: WorkerId, part: PartId) -> bool {
-        let home = self.shards.get(self.placement.of_part(part).index()).copied().flatten();
+        self.is_at(worker, self.placement.of_part(part))
+    }
+
+    /// Whether a worker is as near to a block as any can be.
+    pub fn is_home_of_block(&self, worker: WorkerId, block: BlockId) -> bool {
+        self.is_at(worker, self.placement.of_block(block))
+    }
+
+    fn is_at(&self, worker: WorkerId, shard: ShardId) -> bool {
+        let home = self.shards.get(shard.index()).copied().flatten();
         home.is_none_or(|home| self.workers.get(&worker).is_none_or(|place| *place == home))
+    }
+
+    /// Whether two workers are on one node.
+    pub fn are_together(&self, one: WorkerId, other: WorkerId) -> bool {
+        self.workers.get(&one) == self.workers.get(&other)
     }
 }
 

@@ -161,6 +161,7 @@ impl Stage {
             generation: layout.generation,
             transactional: self.post.is_some(),
             backed: Arc::new(backed.map(|(number, _)| ShardId::at(number)).collect::<BTreeSet<_>>()),
+            away: Arc::new(layout.away_from(&self.here)),
             budget: self.bandwidth.map(Budget::new),
             witness: self.witness.of(layout.generation),
         };
@@ -237,6 +238,7 @@ impl Stage {
                 let (id, backup) = (ShardId::at(number), place > 0);
                 let (actor, local) = (name_of(id, backup), cast.shards.get(&(id, backup)));
                 shards.push(ToShard {
+                    shard: id,
                     advance: reach.to(node, actor, local),
                     commit: reach.to(node, actor, local),
                 });

@@ -14,7 +14,7 @@ use super::policy::Mark;
 use crate::checkpoint::{Checkpoint, Saved};
 use crate::clock::Clock;
 use crate::cluster::Homes;
-use crate::id::WorkerId;
+use crate::id::{ShardId, WorkerId};
 use crate::message::{Advance, Assign, Commit, Join, Phase, Report, Snap, Stop};
 use crate::monitor::{Event, Progress, Resumed};
 use crate::node::{Breather, Lifeline};
@@ -76,9 +76,11 @@ pub(crate) struct RollBack {
     pub(crate) saved: Arc<Saved>,
 }
 
-/// Where the scheduler tells a shard what counts.
+/// Where the scheduler tells a shard, or who stands by for it, what counts.
 #[derive(Clone)]
 pub struct ToShard {
+    /// Which shard.
+    pub shard: ShardId,
     /// The smallest clock.
     pub advance: Recipient<Advance>,
     /// One step.
@@ -127,13 +129,22 @@ pub struct WorkerRecord {
     pub traffic: Traffic,
 }
 
-/// Counts training time; evaluation stops it.
+/// Counts training time from when the members of the run are there; evaluation stops it.
+#[derive(Default)]
 pub(super) struct Stopwatch {
     spent: Duration,
     running_since: Option<Instant>,
+    started: bool,
 }
 
 impl Stopwatch {
+    /// The members are there: the first time that is so, time begins to count.
+    fn start(&mut self) {
+        if !std::mem::replace(&mut self.started, true) {
+            self.enter(Phase::Train);
+        }
+    }
+
     fn enter(&mut self, phase: Phase) {
         self.spent = self.read();
         self.running_since = (phase == Phase::Train).then(Instant::now);
@@ -145,7 +156,7 @@ impl Stopwatch {
 }
 
 impl Scheduler {
-    /// An actor around a dispatch; time counts from now on.
+    /// An actor around a dispatch; time counts from when it meets the others.
     pub fn new(
         dispatch: Dispatch,
         monitor: Recipient<Event>,
@@ -161,7 +172,7 @@ impl Scheduler {
             snaps: Vec::new(),
             monitor,
             finished,
-            stopwatch: Stopwatch { spent: Duration::ZERO, running_since: Some(Instant::now()) },
+            stopwatch: Stopwatch::default(),
             records: BTreeMap::new(),
             heard: BTreeMap::new(),
             history: Vec::new(),
@@ -202,8 +213,9 @@ impl Scheduler {
                 Order::Advance(min) => {
                     self.shards.iter().for_each(|shard| shard.advance.do_send(Advance { min }));
                 }
-                Order::Commit(worker, clock) => {
-                    self.shards.iter().for_each(|shard| shard.commit.do_send(Commit { worker, clock }));
+                Order::Commit(worker, clock, pushed) => {
+                    let told = self.shards.iter().filter(|holder| pushed.contains(&holder.shard));
+                    told.for_each(|holder| holder.commit.do_send(Commit { worker, clock }));
                 }
                 Order::Mark(mark) => self.mark(mark),
                 Order::Enter(phase) => self.stopwatch.enter(phase),
@@ -284,6 +296,7 @@ impl Handler<Meet> for Scheduler {
     type Result = ();
     fn handle(&mut self, meet: Meet, ctx: &mut Self::Context) {
         let Meet { generation, shards, workers, homes, snaps } = meet;
+        self.stopwatch.start();
         for (worker, (_, node)) in &workers {
             self.records.entry(*worker).or_default().node.clone_from(node);
         }
@@ -348,5 +361,22 @@ impl Handler<Stop> for Scheduler {
     type Result = ();
     fn handle(&mut self, _: Stop, ctx: &mut Self::Context) {
         self.wind_up(ctx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_time_counts_before_the_members_are_there() {
+        let mut stopwatch = Stopwatch::default();
+        assert_eq!((stopwatch.read(), stopwatch.read()), (Duration::ZERO, Duration::ZERO));
+        stopwatch.start();
+        assert!(stopwatch.running_since.is_some());
+        stopwatch.enter(Phase::Evaluate);
+        let spent = stopwatch.read();
+        stopwatch.start();
+        assert_eq!(stopwatch.read(), spent, "members that change do not end an evaluation");
     }
 }

@@ -15,7 +15,7 @@ use self::flush::Flushing;
 use super::policy::{Mark, Next, Schedule};
 use crate::audit::{Entry, Witness};
 use crate::clock::{Adaptive, Clock, Consistency, Gate, VectorClock};
-use crate::id::{PartId, WorkerId};
+use crate::id::{PartId, ShardId, WorkerId};
 use crate::message::{Assign, Failure, Phase, Report, Task};
 pub use regroup::Halted;
 
@@ -29,8 +29,8 @@ pub enum Order {
     Assign(WorkerId, Assign),
     /// Tell all shards that `min` rose.
     Advance(Clock),
-    /// In a cluster: tell all shards that a worker's step counts.
-    Commit(WorkerId, Clock),
+    /// In a cluster: tell these shards, which have something of it, that a worker's step counts.
+    Commit(WorkerId, Clock, Vec<ShardId>),
     /// Tell whoever watches the run.
     Mark(Mark),
     /// Count the time from now on as training, or as evaluation.
@@ -61,8 +61,8 @@ pub struct Dispatch {
     expected: usize,
     /// Whether shards keep the updates of a step back until they are told that it counts.
     transactional: bool,
-    /// The steps of this generation that shards were told of.
-    commits: u64,
+    /// The steps of this generation that each shard was told of.
+    commits: BTreeMap<ShardId, u64>,
     clocks: VectorClock,
     /// What counts of the last generation of members that anybody joined.
     finished: Vec<(WorkerId, Clock)>,
@@ -103,7 +103,7 @@ impl Dispatch {
             schedule,
             expected,
             transactional: false,
-            commits: 0,
+            commits: BTreeMap::new(),
             clocks: VectorClock::default(),
             finished: Vec::new(),
             hands: BTreeMap::new(),
@@ -204,9 +204,10 @@ impl Dispatch {
         if let Some(adaptive) = &mut self.adaptive {
             adaptive.step(report.computed, report.waited, self.hands.len());
         }
-        if self.transactional && self.consistency != Consistency::Bsp {
-            self.commits += 1;
-            orders.push(Order::Commit(report.worker, report.clock)); // under `bsp` the advance of `min` says it
+        // Under `bsp` the advance of `min` says it.
+        if self.transactional && self.consistency != Consistency::Bsp && !report.pushed.is_empty() {
+            report.pushed.iter().for_each(|shard| *self.commits.entry(*shard).or_default() += 1);
+            orders.push(Order::Commit(report.worker, report.clock, report.pushed));
         }
         match report.result {
             Ok(_) if flush => {}
@@ -370,10 +371,9 @@ impl Dispatch {
         self.witness.tell(|| Entry::Assign { worker, clock, min, staleness, fresh, flushes });
         self.clocks.unpark(worker);
         self.hands.get_mut(&worker).expect("joined").push_back((clock, task.clone()));
-        orders.push(Order::Assign(
-            worker,
-            Assign { clock, min, staleness, commits: self.commits, flush: flushes, task },
-        ));
+        let told = self.commits.iter().filter(|_| fresh).map(|(shard, commits)| (*shard, *commits));
+        let commits = told.collect();
+        orders.push(Order::Assign(worker, Assign { clock, min, staleness, commits, flush: flushes, task }));
     }
 
     /// A worker with nothing in hand holds nobody back; whether `min` rose.

@@ -19,11 +19,14 @@ use super::tables::Tables;
 use crate::audit::{Entry, Witness};
 use crate::budget::Budget;
 use crate::clock::{Clock, Consistency};
-use crate::id::{BlockId, ShardId, TableId, WorkerId};
-use crate::message::{Advance, Applied, Commit, Lease, Page, Pull, Push, RowBatch, Rows, Snap, Snapshot};
+use crate::id::{BlockId, BlockKey, ShardId, TableId, WorkerId};
+use crate::message::{
+    Advance, Applied, Commit, Lease, Page, Pull, Push, RowBatch, Rows, Snap, Snapshot, Version,
+};
 use crate::placement::Placement;
 use crate::scheduler::Halted;
 use crate::table::Table;
+use crate::values::Buffer;
 
 /// A message that a shard sends.
 #[derive(Debug)]
@@ -153,7 +156,8 @@ impl Store {
         *taken = push.sequence;
         let Push { worker, sequence, clock, deltas, batches, mut returns } = push;
         if !self.transactional {
-            std::mem::take(&mut returns).into_iter().for_each(|lease| self.tables.take_back(lease, worker));
+            let returns = std::mem::take(&mut returns).into_iter();
+            returns.for_each(|lease| self.tables.take_back(lease, (worker, sequence)));
         }
         let held = Held { sequence, deltas, batches, returns };
         if self.transactional || self.consistency == Consistency::Bsp && clock >= self.min {
@@ -243,12 +247,15 @@ impl Store {
         if pull.subscribe {
             pull.pages.iter().for_each(|page| self.readers.subscribe(pull.worker, *page));
         }
-        let copies =
-            pull.copies.iter().filter_map(|(table, block)| self.tables.copy(*table, *block)).collect();
-        let keep = self.transactional;
-        let leases = pull.leases.iter();
-        let leases =
-            leases.map(|(table, block)| self.tables.lend(*table, *block, pull.worker, keep)).collect();
+        let known: Vec<BlockKey> =
+            pull.known.iter().filter(|known| self.is_present(known)).map(|(key, _)| *key).collect();
+        let is_known = |key: &BlockKey| known.contains(key);
+        let (known_copies, copies): (Vec<_>, Vec<_>) = pull.copies.iter().copied().partition(is_known);
+        let (known_leases, leases): (Vec<_>, Vec<_>) = pull.leases.iter().copied().partition(is_known);
+        let copies = copies.iter().filter_map(|(table, block)| self.tables.copy(*table, *block)).collect();
+        let (keep, to) = (self.transactional, pull.worker);
+        known_leases.iter().for_each(|key| self.tables.lend_known(*key, to));
+        let leases = leases.iter().map(|(table, block)| self.tables.lend(*table, *block, to, keep)).collect();
         let rows = Rows {
             shard: self.id,
             ticket: pull.ticket,
@@ -259,9 +266,16 @@ impl Store {
             batches: pull.rows.iter().map(|(table, rows)| self.tables.gather(*table, rows)).collect(),
             leases,
             copies,
+            known_leases,
+            known_copies,
         };
         self.charge(&rows);
         Outgoing::Rows(pull.worker, rows)
+    }
+
+    /// Whether somebody knows a block as it is.
+    fn is_present(&self, (key, version): &(BlockKey, Version)) -> bool {
+        self.tables.version(*key) == Some(*version)
     }
 
     fn fold(&mut self, worker: WorkerId, held: Held) {
@@ -270,7 +284,7 @@ impl Store {
             self.tables.fold(delta);
             self.note_change(delta);
         }
-        returns.into_iter().for_each(|lease| self.tables.take_back(lease, worker));
+        returns.into_iter().for_each(|lease| self.tables.take_back(lease, (worker, sequence)));
         batches.iter().for_each(|batch| self.tables.fold_rows(batch));
         let applied = Arc::make_mut(&mut self.applied);
         if applied.len() <= worker.index() {
@@ -314,7 +328,7 @@ impl Pending {
         let home: Vec<_> = missing.iter().filter_map(|b| tables.copy(self.snap.table, *b)).collect();
         for lease in home {
             missing.remove(&lease.block);
-            self.so_far.blocks.push((lease.block, lease.rows));
+            self.so_far.blocks.push((lease.block, Buffer::clone(&lease.rows)));
         }
         missing.is_empty()
     }

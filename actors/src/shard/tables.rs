@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::id::{BlockId, PageId, ShardId, TableId, WorkerId};
-use crate::message::{Lease, Page, RowBatch, Snapshot};
+use crate::id::{BlockId, BlockKey, PageId, ShardId, TableId, WorkerId};
+use crate::message::{Lease, Page, RowBatch, Snapshot, Version};
 use crate::placement::Placement;
 use crate::table::{Rule, Table, Usage};
 use crate::values::{Buffer, Content, Element, Kind};
@@ -47,33 +47,38 @@ impl Versions {
 #[derive(Debug, Clone)]
 struct Block {
     slot: Slot,
-    spare: Option<Buffer>,
+    version: Version,
+    spare: Option<Arc<Buffer>>,
 }
 
 /// Where a leased block is.
 #[derive(Debug, Clone)]
 enum Slot {
-    Home(Buffer),
+    Home(Arc<Buffer>),
     /// With a worker; `kept` is what it got, in case the step never counts.
     Out {
         to: WorkerId,
-        kept: Option<Buffer>,
+        kept: Option<Arc<Buffer>>,
     },
 }
 
 impl Block {
     fn home(rows: Buffer) -> Self {
-        Self { slot: Slot::Home(rows), spare: None }
+        Self { slot: Slot::Home(Arc::new(rows)), version: Version::default(), spare: None }
     }
 
-    /// A copy of the rows, in memory that served before where there is some.
-    fn copy_of(&mut self, rows: &Buffer) -> Buffer {
+    /// The rows to keep while they are lent: a copy in memory that served before, or the same memory, which the borrower
+    /// copies if it writes here.
+    fn keep(&mut self, rows: &Arc<Buffer>) -> Arc<Buffer> {
         match self.spare.take() {
-            Some(mut copy) => {
-                copy.copy_from(rows);
-                copy
-            }
-            None => rows.clone(),
+            Some(mut spare) => match Arc::get_mut(&mut spare) {
+                Some(memory) => {
+                    memory.copy_from(rows);
+                    spare
+                }
+                None => Arc::clone(rows),
+            },
+            None => Arc::clone(rows),
         }
     }
 }
@@ -201,9 +206,9 @@ impl Tables {
         let held = self.blocks[table.index()].get_mut(&block).expect("a lease goes to the block's shard");
         match std::mem::replace(&mut held.slot, Slot::Out { to, kept: None }) {
             Slot::Home(rows) => {
-                let kept = keep.then(|| held.copy_of(&rows));
+                let kept = keep.then(|| held.keep(&rows));
                 held.slot = Slot::Out { to, kept };
-                Lease { table, block, rows }
+                Lease { table, block, version: held.version, rows }
             }
             Slot::Out { to: holder, .. } => {
                 panic!("block {block} is leased to worker {holder} and cannot go to {to}")
@@ -211,10 +216,30 @@ impl Tables {
         }
     }
 
-    /// A copy of a block that is home.
+    /// Hands a block out to a worker whose node has its rows: they stay here.
+    ///
+    /// # Panics
+    /// When it is not home.
+    pub(super) fn lend_known(&mut self, (table, block): BlockKey, to: WorkerId) {
+        let held = self.blocks[table.index()].get_mut(&block).expect("a lease goes to the block's shard");
+        match std::mem::replace(&mut held.slot, Slot::Out { to, kept: None }) {
+            Slot::Home(rows) => held.slot = Slot::Out { to, kept: Some(rows) },
+            Slot::Out { to: holder, .. } => {
+                panic!("block {block} is leased to worker {holder} and cannot go to {to}")
+            }
+        }
+    }
+
+    /// Which state of a block is the present one.
+    pub(super) fn version(&self, (table, block): BlockKey) -> Option<Version> {
+        Some(self.blocks[table.index()].get(&block)?.version)
+    }
+
+    /// A block that is home, sharing memory.
     pub(super) fn copy(&self, table: TableId, block: BlockId) -> Option<Lease> {
-        match &self.blocks[table.index()].get(&block)?.slot {
-            Slot::Home(rows) => Some(Lease { table, block, rows: rows.clone() }),
+        let held = self.blocks[table.index()].get(&block)?;
+        match &held.slot {
+            Slot::Home(rows) => Some(Lease { table, block, version: held.version, rows: Arc::clone(rows) }),
             Slot::Out { .. } => None,
         }
     }
@@ -223,9 +248,10 @@ impl Tables {
     ///
     /// # Panics
     /// When it is with another worker.
-    pub(super) fn take_back(&mut self, lease: Lease, from: WorkerId) {
+    pub(super) fn take_back(&mut self, lease: Lease, (from, sequence): (WorkerId, u64)) {
         let block =
             self.blocks[lease.table.index()].get_mut(&lease.block).expect("a block returns to its shard");
+        block.version = Version(Some((from, sequence)));
         block.spare = match std::mem::replace(&mut block.slot, Slot::Home(lease.rows)) {
             Slot::Home(before) => Some(before),
             Slot::Out { to, kept } => {
@@ -235,12 +261,13 @@ impl Tables {
         };
     }
 
-    /// Takes every block home as it was lent: the steps that hold them never count.
+    /// Takes every block home as it was lent: the steps that hold them never count. Its versions begin anew.
     ///
     /// # Panics
     /// When a block was lent without a copy being kept.
     pub(super) fn bring_home(&mut self) {
         for block in self.blocks.iter_mut().flat_map(BTreeMap::values_mut) {
+            block.version = Version::default();
             if let Slot::Out { kept, .. } = &mut block.slot {
                 let kept = kept.take().expect("a shard that may have to take blocks home keeps copies");
                 block.slot = Slot::Home(kept);
@@ -277,7 +304,7 @@ impl Tables {
         let mut blocks = Vec::new();
         for (block, held) in &self.blocks[table.index()] {
             match &held.slot {
-                Slot::Home(rows) => blocks.push((*block, rows.clone())),
+                Slot::Home(rows) => blocks.push((*block, Buffer::clone(rows))),
                 Slot::Out { .. } => out.push(*block),
             }
         }

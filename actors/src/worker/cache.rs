@@ -5,8 +5,8 @@ use std::sync::Arc;
 use dashmap::DashMap;
 
 use crate::clock::Clock;
-use crate::id::{PageId, PageKey, ShardId, TableId, WorkerId};
-use crate::message::{Page, Rows};
+use crate::id::{BlockId, BlockKey, PageId, PageKey, ShardId, TableId, WorkerId};
+use crate::message::{Lease, Page, Rows, Version};
 use crate::values::Buffer;
 
 /// A page as it was read, and what it is known to contain.
@@ -66,7 +66,13 @@ pub struct RowCache {
     pages: DashMap<PageKey, Cached>,
     /// Under `essp`: up to which clock a shard has sent a worker every change of the pages that it reads.
     pushed: DashMap<(ShardId, WorkerId), Known>,
+    /// Blocks of shards on other nodes, as they were last seen here: the rows of one that did not change since need not
+    /// travel again.
+    blocks: DashMap<BlockKey, SeenBlock>,
 }
+
+/// A block and which state of it this is.
+pub(super) type SeenBlock = (Version, Arc<Buffer>);
 
 impl RowCache {
     /// Takes in rows that reached `worker`; of two readings the fresher stays.
@@ -112,6 +118,27 @@ impl RowCache {
         (cached.min >= oldest).then_some(cached)
     }
 
+    /// Remembers how a block is: as it was looked at, or as it left this node.
+    pub(super) fn saw(&self, block: BlockKey, version: Version, rows: &Arc<Buffer>) {
+        self.blocks.insert(block, (version, Arc::clone(rows)));
+    }
+
+    /// Remembers blocks that were looked at and are of those that are `away`.
+    pub(super) fn saw_all(&self, copies: &[Lease], away: impl Fn(BlockId) -> bool) {
+        let seen = copies.iter().filter(|copy| away(copy.block));
+        seen.for_each(|copy| self.saw(copy.key(), copy.version, &copy.rows));
+    }
+
+    /// How a block was last seen.
+    pub(super) fn seen(&self, block: BlockKey) -> Option<SeenBlock> {
+        self.blocks.get(&block).map(|seen| seen.clone())
+    }
+
+    /// The same for a worker that is about to change it.
+    pub(super) fn take_seen(&self, block: BlockKey) -> Option<SeenBlock> {
+        self.blocks.remove(&block).map(|(_, seen)| seen)
+    }
+
     /// Pages held.
     pub fn len(&self) -> usize {
         self.pages.len()
@@ -146,6 +173,8 @@ mod tests {
             batches: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
+            known_leases: Vec::new(),
+            known_copies: Vec::new(),
         }
     }
 

@@ -18,13 +18,13 @@ use std::time::Duration;
 use needs::Needs;
 pub use setting::{Prepared, Setting, Spent};
 
-use super::cache::{Cached, RowCache};
+use super::cache::{Cached, RowCache, SeenBlock};
 use super::kept::KeptBack;
 use super::outbox::Outbox;
 use crate::audit::Witness;
 use crate::budget::Budget;
 use crate::clock::{Clock, Consistency};
-use crate::id::{PageKey, PartId, ShardId, TableId, WorkerId};
+use crate::id::{BlockKey, PageKey, PartId, ShardId, TableId, WorkerId};
 use crate::message::{Applied, Assign, Lease, Pull, Push, Report, RowBatch, Rows};
 use crate::placement::Placement;
 use crate::table::{Table, Usage};
@@ -55,6 +55,7 @@ pub struct Desk {
     generation: u32,
     transactional: bool,
     backed: Arc<BTreeSet<ShardId>>,
+    away: Arc<BTreeSet<ShardId>>,
     cache: Arc<RowCache>,
     outbox: Outbox,
     kept: KeptBack,
@@ -90,6 +91,8 @@ struct Gathering {
     batches: Vec<ReadBatch>,
     leases: Vec<Lease>,
     copies: Vec<Lease>,
+    /// Blocks of shards on other nodes, as they were when the step was pulled for.
+    seen: BTreeMap<BlockKey, SeenBlock>,
 }
 
 /// Rows of one table at one shard, and what they contain.
@@ -113,6 +116,17 @@ struct Sent {
     report: Report,
 }
 
+impl Gathering {
+    /// Blocks that are as they were seen.
+    fn seen(&mut self, known: &[BlockKey]) -> Vec<Lease> {
+        let lease = |key: &BlockKey| {
+            let (version, rows) = self.seen.remove(key)?;
+            Some(Lease { table: key.0, block: key.1, version, rows })
+        };
+        known.iter().filter_map(lease).collect()
+    }
+}
+
 impl Desk {
     /// An empty desk.
     pub fn new(worker: WorkerId, setting: Setting, cache: Arc<RowCache>) -> Self {
@@ -124,6 +138,7 @@ impl Desk {
             generation,
             transactional,
             backed,
+            away,
             budget,
             witness,
         } = setting;
@@ -137,6 +152,7 @@ impl Desk {
             generation,
             transactional,
             backed,
+            away,
             cache,
             outbox: Outbox::new(worker, placement),
             kept: KeptBack::default(),
@@ -185,6 +201,7 @@ impl Desk {
             batches: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
+            seen: BTreeMap::new(),
         });
         self.go_on()
     }
@@ -209,8 +226,10 @@ impl Desk {
         let (shard, min) = (rows.shard, rows.min);
         let known = |batch| ReadBatch { batch, shard, applied: Arc::clone(&rows.applied), min };
         gathering.batches.extend(rows.batches.into_iter().map(known));
-        gathering.leases.extend(rows.leases);
-        gathering.copies.extend(rows.copies);
+        let known = (gathering.seen(&rows.known_leases), gathering.seen(&rows.known_copies));
+        gathering.leases.extend(rows.leases.into_iter().chain(known.0));
+        self.cache.saw_all(&rows.copies, |block| self.away.contains(&self.placement.of_block(block)));
+        gathering.copies.extend(rows.copies.into_iter().chain(known.1));
         self.go_on()
     }
 

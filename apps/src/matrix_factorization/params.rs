@@ -51,12 +51,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         default: "1",
         help: "passes between exact evaluations, which do not count as training time; 1 or more",
     },
-    OptionSpec {
-        name: "parts",
-        value: "N",
-        default: "2 x workers + 1",
-        help: "parts of the users, 1 or more",
-    },
+    OptionSpec { name: "parts", value: "N", default: "2 x workers", help: "parts of the users, 1 or more" },
     OptionSpec {
         name: "blocks",
         value: "N",
@@ -125,7 +120,9 @@ impl Params {
             other => return Err(refuse("step", other, "adaptive or decay")),
         };
         let rate = if step == StepRule::Adaptive { 0.1 } else { 0.05 };
-        let cells = 2 * workers.max(1) + 1;
+        // A worker has two cells in hand, and one more block is free to choose from. Parts come out even over workers, so
+        // that on a cluster each finds its share at home: rows of users are many.
+        let (parts, blocks) = (2 * workers.max(1), 2 * workers.max(1) + 1);
         let l2 = match options.get("l2") {
             Some(_) => Some(given.penalty("l2", 0.0)?),
             None => None,
@@ -140,8 +137,8 @@ impl Params {
             step,
             rate: given
                 .number("rate", rate, "a number more than 0", |&rate: &f64| rate > 0.0 && rate.is_finite())?,
-            parts: given.number("parts", cells, GROUPS, |parts| (1..=65_536).contains(parts))?,
-            blocks: given.number("blocks", cells, GROUPS, |blocks| (1..=65_536).contains(blocks))?,
+            parts: given.number("parts", parts, GROUPS, |parts| (1..=65_536).contains(parts))?,
+            blocks: given.number("blocks", blocks, GROUPS, |blocks| (1..=65_536).contains(blocks))?,
             evaluate_every: given
                 .number("evaluate-every", 1, "a whole number, 1 or more", |every| *every >= 1)?,
         })
@@ -207,7 +204,7 @@ mod tests {
     #[test]
     fn what_is_not_given_has_its_default() {
         let params = Params::parse(&BTreeMap::new(), 2).unwrap();
-        assert_eq!((params.rank, params.epochs, params.parts, params.blocks), (32, 10, 5, 5));
+        assert_eq!((params.rank, params.epochs, params.parts, params.blocks), (32, 10, 4, 5));
         assert_eq!((params.l2, params.l2_bias, params.prior, params.rate), (None, 0.05, 50.0, 0.1));
     }
 

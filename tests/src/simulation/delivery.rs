@@ -56,9 +56,9 @@ impl Ring {
             Body::Assign(assign) => self.desk(node, worker).assign(assign),
             Body::Rows(mut rows) => {
                 if generation == self.world.generation {
-                    leases::arrive(&mut self.world, worker, &rows.leases);
+                    leases::arrive(&mut self.world, worker, &rows);
                 }
-                self.mutate_rows(&mut rows);
+                self.mutate_rows(worker, &mut rows);
                 self.desk(node, worker).rows(rows)
             }
             Body::Applied(applied) => self.desk(node, worker).applied(applied),
@@ -67,9 +67,9 @@ impl Ring {
         self.act(node, worker, actions);
     }
 
-    fn mutate_rows(&mut self, rows: &mut Rows) {
+    fn mutate_rows(&mut self, worker: usize, rows: &mut Rows) {
         if let Some(mutant) = &mut self.mutant {
-            mutant.rows(rows);
+            mutant.rows(WorkerId::at(worker), rows);
         }
     }
 
@@ -101,7 +101,10 @@ impl Ring {
         let store = cast.stores.get_mut(&(shard, backup)).expect("a message goes to a shard that is there");
         store.tell_time(now);
         let out = match body {
-            Body::Pull(pull) => store.pull(pull).into_iter().collect(),
+            Body::Pull(pull) => {
+                mutant.iter_mut().for_each(|mutant| mutant.pull(&pull));
+                store.pull(pull).into_iter().collect()
+            }
             Body::Push(mut push) => {
                 mutant.iter_mut().for_each(|mutant| mutant.push(&mut push));
                 let (worker, clock) = (push.worker, push.clock);
@@ -235,9 +238,9 @@ impl Ring {
                     let to = (number(&layout.workers[&worker]), Place::Worker(worker.index()));
                     self.send((0, Place::Scheduler), to, layout.generation, Body::Assign(assign));
                 }
-                Order::Advance(min) => self.tell_shards(&layout, || Body::Advance(Advance { min })),
-                Order::Commit(worker, clock) => {
-                    self.tell_shards(&layout, || Body::Commit(Commit { worker, clock }));
+                Order::Advance(min) => self.tell_shards(&layout, None, || Body::Advance(Advance { min })),
+                Order::Commit(worker, clock, pushed) => {
+                    self.tell_shards(&layout, Some(&pushed), || Body::Commit(Commit { worker, clock }));
                 }
                 Order::End(ending) => self.finish(ending),
                 Order::Mark(_) | Order::Enter(_) => {}
@@ -260,8 +263,11 @@ impl Ring {
         }
     }
 
-    fn tell_shards(&mut self, layout: &Layout, body: impl Fn() -> Body) {
-        for (shard, holders) in layout.shards.iter().enumerate() {
+    /// Tells these shards, or all, and those that stand by for them.
+    fn tell_shards(&mut self, layout: &Layout, these: Option<&[ShardId]>, body: impl Fn() -> Body) {
+        let is_told =
+            |(shard, _): &(usize, &Holders)| these.is_none_or(|these| these.contains(&ShardId::at(*shard)));
+        for (shard, holders) in layout.shards.iter().enumerate().filter(is_told) {
             for (place, node) in holders.nodes().enumerate() {
                 let to = (number(node), holder(ShardId::at(shard), place > 0));
                 self.send((0, Place::Scheduler), to, layout.generation, body());

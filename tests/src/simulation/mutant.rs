@@ -1,10 +1,11 @@
 //! Faults of the runtime that the simulation must find: each is put between a lane and the core that it leads to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use slackline::id::PageKey;
-use slackline::message::{Push, Rows};
+use slackline::WorkerId;
+use slackline::id::{BlockKey, PageKey};
+use slackline::message::{Lease, Pull, Push, Rows};
 use slackline::values::Buffer;
 
 /// A fault of the runtime.
@@ -18,6 +19,8 @@ pub enum Fault {
     ServesStalePages,
     /// A shard folds updates in as soon as it has them.
     FoldsAtOnce,
+    /// A worker takes a block to be as it was last seen on its node, although it has changed.
+    TrustsOldBlocks,
     /// The scheduler does not listen to workers of a generation before it has met its members.
     ForgetsWhoIsEarly,
     /// A node does not tell a lead that was started again whom it cannot reach.
@@ -29,11 +32,13 @@ pub(crate) struct Mutant {
     pub(crate) fault: Fault,
     times: u32,
     first: BTreeMap<PageKey, Arc<Buffer>>,
+    /// The blocks that were known to who asked for them.
+    known: BTreeSet<(WorkerId, u64, BlockKey)>,
 }
 
 impl Mutant {
     pub(crate) fn of(fault: Fault) -> Self {
-        Self { fault, times: 0, first: BTreeMap::new() }
+        Self { fault, times: 0, first: BTreeMap::new(), known: BTreeSet::new() }
     }
 
     fn every(&mut self, fault: Fault, nth: u32) -> bool {
@@ -53,8 +58,19 @@ impl Mutant {
         }
     }
 
+    /// What a shard is asked for.
+    pub(crate) fn pull(&mut self, pull: &Pull) {
+        self.known.extend(pull.known.iter().map(|(block, _)| (pull.worker, pull.ticket, *block)));
+    }
+
     /// What a worker gets for rows.
-    pub(crate) fn rows(&mut self, rows: &mut Rows) {
+    pub(crate) fn rows(&mut self, worker: WorkerId, rows: &mut Rows) {
+        if self.fault == Fault::TrustsOldBlocks {
+            let ticket = rows.ticket;
+            let is_known = |lease: &Lease| self.known.contains(&(worker, ticket, lease.key()));
+            rows.known_leases.extend(rows.leases.iter().filter(|lease| is_known(lease)).map(Lease::key));
+            rows.leases.retain(|lease| !is_known(lease));
+        }
         if self.fault == Fault::ServesStalePages {
             for page in &mut rows.pages {
                 let first =

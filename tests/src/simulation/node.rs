@@ -51,6 +51,7 @@ impl Ring {
             generation: layout.generation,
             transactional: plan.cluster.is_some(),
             backed: Arc::new(backed.map(|(shard, _)| ShardId::at(shard)).collect()),
+            away: Arc::new(layout.away_from(node)),
             budget: plan.bandwidth.map(Budget::new),
             witness: self.record.witness(layout.generation),
         };

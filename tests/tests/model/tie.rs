@@ -115,6 +115,7 @@ impl Cores {
             generation: 1,
             transactional: true,
             backed: Arc::new(backed.collect()),
+            away: Arc::default(),
             budget: None,
             witness: Witness::default(),
         };
@@ -232,16 +233,16 @@ impl Cores {
     }
 
     fn ordered(&self, orders: Vec<Order>) -> Vec<(Place, Real)> {
-        let to_all = |real: Real| {
-            self.stores
-                .keys()
-                .map(move |(shard, backup)| (Place::Shard(*shard, *backup), real.clone()))
-                .collect()
+        let told = |these: &dyn Fn(ShardId) -> bool, real: &Real| {
+            let holders = self.stores.keys().filter(|(shard, _)| these(ShardId((*shard).into())));
+            holders.map(|(shard, backup)| (Place::Shard(*shard, *backup), real.clone())).collect()
         };
         let said = |order| match order {
             Order::Assign(worker, assign) => vec![(Place::Worker(worker.0 as u8), Real::Assign(assign))],
-            Order::Advance(min) => to_all(Real::Advance(Advance { min })),
-            Order::Commit(worker, clock) => to_all(Real::Commit(Commit { worker, clock })),
+            Order::Advance(min) => told(&|_| true, &Real::Advance(Advance { min })),
+            Order::Commit(worker, clock, pushed) => {
+                told(&|shard| pushed.contains(&shard), &Real::Commit(Commit { worker, clock }))
+            }
             Order::End(_) | Order::Mark(_) | Order::Enter(_) | Order::Checkpoint => Vec::new(),
         };
         orders.into_iter().flat_map(said).collect()

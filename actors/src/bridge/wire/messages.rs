@@ -10,7 +10,7 @@ use crate::clock::Clock;
 use crate::id::{BlockId, BlockKey, PageId, PageKey, PartId, ShardId, TableId, VariableId, WorkerId};
 use crate::message::{
     Advance, Applied, Assign, Commit, Failure, Findings, Got, Join, Lease, Page, Phase, Pull, Push, Report,
-    Restore, RowBatch, Rows, Snap, Snapshot, Stop, Task,
+    Restore, RowBatch, Rows, Snap, Snapshot, Stop, Task, Version,
 };
 use crate::traffic::Traffic;
 use crate::values::Buffer;
@@ -23,16 +23,16 @@ form!(Findings,
     bulk { sums: Vec<f64>, priorities: Vec<(VariableId, f32)>, values: Vec<(VariableId, f64)> });
 form!(Page, plain { table: TableId, page: PageId }, bulk { rows: Arc<Buffer> });
 form!(RowBatch, plain { table: TableId }, bulk { rows: Arc<Vec<u32>>, values: Arc<Buffer> });
-form!(Lease, plain { table: TableId, block: BlockId }, bulk { rows: Buffer });
+form!(Lease, plain { table: TableId, block: BlockId, version: Version }, bulk { rows: Arc<Buffer> });
 form!(Snapshot, plain {}, bulk { pages: Vec<(PageId, Arc<Buffer>)>, blocks: Vec<(BlockId, Buffer)> });
 
 wire!(Assign, "assign/1", Lane::Control,
-    plain { clock: Clock, min: Clock, staleness: Option<u64>, commits: u64, flush: bool },
+    plain { clock: Clock, min: Clock, staleness: Option<u64>, commits: Vec<(ShardId, u64)>, flush: bool },
     bulk { task: Task });
 wire!(Report, "report/1", Lane::Control,
     plain {
         worker: WorkerId, generation: u32, clock: Clock, computed: u64, waited: u64, staleness: u64, keeps: bool,
-        traffic: Traffic,
+        pushed: Vec<ShardId>, traffic: Traffic,
     },
     bulk { result: Result<Findings, Failure> });
 wire!(Join, "join/1", Lane::Control);
@@ -43,11 +43,14 @@ wire!(Stop, "stop/1", Lane::Control);
 wire!(Pull, "pull/1", Lane::Bulk,
     plain {
         worker: WorkerId, ticket: u64, need: Clock, after: u64, commits: u64, pages: Vec<PageKey>, leases: Vec<BlockKey>,
-        copies: Vec<BlockKey>, subscribe: bool,
+        copies: Vec<BlockKey>, known: Vec<(BlockKey, Version)>, subscribe: bool,
     },
     bulk { rows: Vec<(TableId, Arc<Vec<u32>>)> });
 wire!(Rows, "rows/1", Lane::Bulk,
-plain { shard: ShardId, ticket: u64, min: Clock, withheld: Vec<PageKey> },
+plain {
+    shard: ShardId, ticket: u64, min: Clock, withheld: Vec<PageKey>, known_leases: Vec<BlockKey>,
+    known_copies: Vec<BlockKey>,
+},
 bulk {
     applied: Arc<Vec<u64>>, pages: Vec<Page>, batches: Vec<RowBatch>, leases: Vec<Lease>, copies: Vec<Lease>,
 });

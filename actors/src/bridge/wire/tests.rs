@@ -34,8 +34,13 @@ fn push(rows: &Buffer, n: u32) -> Push {
         sequence: u64::from(n),
         clock: Clock(3),
         deltas: vec![Page { table, page: PageId(n), rows: Arc::clone(&shared) }],
-        batches: vec![RowBatch { table, rows: Arc::new(vec![n, 7]), values: shared }],
-        returns: vec![Lease { table, block: BlockId(n), rows: rows.clone() }],
+        batches: vec![RowBatch { table, rows: Arc::new(vec![n, 7]), values: Arc::clone(&shared) }],
+        returns: vec![Lease {
+            table,
+            block: BlockId(n),
+            version: Version(Some((WorkerId(n), 3))),
+            rows: shared,
+        }],
     }
 }
 
@@ -47,7 +52,10 @@ proptest! {
         let (applied, copies) = (Arc::new(vec![ticket, 0]), leases.clone());
         let withheld = pages.iter().map(|page| (page.table, page.page)).collect();
         let (shard, min) = (ShardId(n), Clock(ticket));
-        same(&Rows { shard, ticket, min, applied, pages, withheld, batches, leases, copies });
+        let (known_leases, known_copies) = (vec![(TableId(2), BlockId(n))], vec![(TableId(3), BlockId(n))]);
+        same(&Rows {
+            shard, ticket, min, applied, pages, withheld, batches, leases, copies, known_leases, known_copies,
+        });
         let snapshot = Snapshot { pages: vec![(PageId(n), Arc::new(rows.clone()))], blocks: vec![(BlockId(n), rows)] };
         same(&Some(snapshot));
         same(&None::<Snapshot>);
@@ -59,19 +67,21 @@ proptest! {
     ) {
         let (worker, clock, variables) = (WorkerId(n), Clock(clock), vec![VariableId(n); orders.len()]);
         let task = Task { block: some.then_some(BlockId(n)), variables, orders: orders.clone(), ..Task::train(PartId(n)) };
-        same(&Assign { clock, min: clock, staleness: some.then_some(clock.0), commits: clock.0, flush: some, task });
+        let commits = vec![(ShardId(n), clock.0)];
+        same(&Assign { clock, min: clock, staleness: some.then_some(clock.0), commits, flush: some, task });
         same(&Pull {
             worker, ticket: clock.0, need: clock, after: clock.0, commits: clock.0,
             pages: vec![(TableId(1), PageId(n))],
             rows: vec![(TableId(1), Arc::new(vec![n]))], leases: vec![(TableId(2), BlockId(n))], copies: vec![],
-            subscribe: some,
+            known: vec![((TableId(2), BlockId(n)), Version(some.then_some((worker, clock.0))))], subscribe: some,
         });
         let (priorities, values) = (vec![(VariableId(n), f32::NAN)], vec![(VariableId(n), 1.0)]);
         let findings = Findings { cost: -0.5, sums: orders, priorities, values };
         for result in [Ok(findings), Err(Failure::Again(why.clone())), Err(Failure::Fatal(why))] {
             let (computed, staleness) = (clock.0, clock.0);
             let traffic = Traffic { pull: 1, push: 2, rows: 3, eager: n.into() };
-            same(&Report { worker, generation: n, clock, result, computed, waited: 0, staleness, keeps: some, traffic });
+            let (waited, pushed) = (0, vec![ShardId(n)]);
+            same(&Report { worker, generation: n, clock, result, computed, waited, staleness, keeps: some, pushed, traffic });
         }
         same(&Applied { shard: ShardId(n), sequence: clock.0, backup: some });
         same(&Commit { worker, clock });

@@ -39,7 +39,7 @@ impl Dispatch {
         void.into_iter().rev().for_each(|task| self.schedule.put_back(task)); // so that the first is the next one again
         self.wind_down();
         self.clocks.regroup();
-        self.commits = 0;
+        self.commits.clear();
         self.expected = expected;
         self.others = false;
         self.drain = Drain::Off;

@@ -1,6 +1,6 @@
 use super::*;
 use crate::message::Findings;
-use crate::scheduler::policy::{Fixed, Shuffled};
+use crate::scheduler::policy::{Evaluated, Fixed, Shuffled};
 use crate::traffic::Traffic;
 use proptest::prelude::*;
 
@@ -19,6 +19,7 @@ fn with(worker: u32, clock: u64, result: Result<Findings, Failure>) -> Report {
         waited: 0,
         staleness: 0,
         keeps: false,
+        pushed: Vec::new(),
         traffic: Traffic::default(),
     }
 }
@@ -285,4 +286,31 @@ fn a_gate_of_ones_own_decides_who_may_run_ahead() {
     assert_eq!(assigned(&dispatch.report(report(1, 0))), [(1, 2, 3)]);
     assert_eq!(assigned(&dispatch.report(report(1, 1))), [(1, 3, 4)], "three ahead of worker 0");
     assert_eq!(assigned(&dispatch.report(report(1, 2))), [], "and no further");
+}
+
+#[test]
+fn only_shards_that_have_something_of_a_step_are_told_that_it_counts() {
+    let measure = Box::new(|cost: f64, _: &[f64]| (cost, Vec::new()));
+    let schedule = Evaluated::new(Fixed::new(2, 1), 2, 1, measure);
+    let mut dispatch = Dispatch::new(Consistency::Ssp(1), Box::new(schedule), 1).transactional();
+    dispatch.join(WorkerId(0));
+    let of = |clock, pushed: &[u32]| Report {
+        pushed: pushed.iter().map(|shard| ShardId(*shard)).collect(),
+        ..report(0, clock)
+    };
+    let told = |orders: &[Order]| -> Vec<(u64, Vec<ShardId>)> {
+        let commit = |order: &Order| match order {
+            Order::Commit(_, clock, pushed) => Some((clock.0, pushed.clone())),
+            _ => None,
+        };
+        orders.iter().filter_map(commit).collect()
+    };
+    assert_eq!(told(&dispatch.report(of(0, &[0, 2]))), [(0, vec![ShardId(0), ShardId(2)])]);
+    let orders = dispatch.report(of(1, &[2]));
+    let evaluation = orders.iter().find_map(|order| match order {
+        Order::Assign(_, assign) if assign.task.fresh => Some(assign.commits.clone()),
+        _ => None,
+    });
+    assert_eq!(evaluation.unwrap(), [(ShardId(0), 1), (ShardId(2), 2)], "each waits for what it is told of");
+    assert_eq!(told(&dispatch.report(of(2, &[]))), []);
 }

@@ -2,7 +2,8 @@
 //!
 //! Cells in flight share neither part nor block, so every update is exact: the static schedule of STRADS (Kim et
 //! al. 2016) with the free choice of FPSGD (Zhuang et al. 2013), which never waits for the slowest block. Among equally
-//! visited cells a worker gets those whose part is at home with it.
+//! visited cells a worker gets those whose part is at home with it, and of these the ones whose block was last on its
+//! node, which need not travel there.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,10 @@ pub struct Rotation {
     ending: bool,
     visits: Vec<u64>,
     part_in_flight: Vec<bool>,
-    block_in_flight: Vec<bool>,
+    /// Who works on each block.
+    holder: Vec<Option<WorkerId>>,
+    /// Who worked on each block last, since the members met.
+    last: Vec<Option<WorkerId>>,
     n_in_flight: usize,
     /// Cost and finished cells of each pass.
     sums: Vec<(f64, usize)>,
@@ -53,31 +57,48 @@ impl Rotation {
             ending: false,
             visits: vec![0; n_parts * n_blocks],
             part_in_flight: vec![false; n_parts],
-            block_in_flight: vec![false; n_blocks],
+            holder: vec![None; n_blocks],
+            last: vec![None; n_blocks],
             n_in_flight: 0,
             sums: Vec::new(),
             homes: Homes::default(),
         }
     }
 
+    /// The best cell for a worker whose part and block are free: most are in flight where workers are many, so only the
+    /// others are looked at.
     fn free_cell(&self, worker: WorkerId) -> Option<usize> {
-        let free = |cell: &usize| {
-            !self.part_in_flight[cell / self.n_blocks]
-                && !self.block_in_flight[cell % self.n_blocks]
-                && self.visits[*cell] < self.passes
-        };
-        let rank = |cell: &usize| {
-            let away = !self.homes.is_home(worker, PartId::at(cell / self.n_blocks));
-            (self.visits[*cell], away, mix(self.seed ^ mix(*cell as u64 ^ self.visits[*cell] << 32)))
-        };
-        (0..self.visits.len()).filter(free).min_by_key(rank)
+        let free = (0..self.n_blocks).filter(|block| self.holder[*block].is_none());
+        let blocks: Vec<(usize, bool)> = free.map(|block| (block, self.is_far(worker, block))).collect();
+        let mut best = None;
+        for part in (0..self.n_parts).filter(|part| !self.part_in_flight[*part]) {
+            let away = !self.homes.is_home(worker, PartId::at(part));
+            for (block, far) in &blocks {
+                let cell = part * self.n_blocks + block;
+                let visits = self.visits[cell];
+                let rank = (visits, away, *far, mix(self.seed ^ mix(cell as u64 ^ visits << 32)));
+                if visits < self.passes && best.is_none_or(|(least, _)| rank < least) {
+                    best = Some((rank, cell));
+                }
+            }
+        }
+        best.map(|(_, cell)| cell)
     }
 
-    fn flight(&mut self, task: &Task, in_flight: bool) -> usize {
-        let block = task.block.expect("a rotation picks the block");
-        self.part_in_flight[task.part.index()] = in_flight;
-        self.block_in_flight[block.index()] = in_flight;
-        task.part.index() * self.n_blocks + block.index()
+    /// Whether the present rows of a block are not on a worker's node.
+    fn is_far(&self, worker: WorkerId, block: usize) -> bool {
+        match self.last[block] {
+            Some(last) => !self.homes.are_together(worker, last),
+            None => !self.homes.is_home_of_block(worker, BlockId::at(block)),
+        }
+    }
+
+    /// A cell comes back; returns it, and who worked on it.
+    fn landed(&mut self, task: &Task) -> (usize, Option<WorkerId>) {
+        let block = task.block.expect("a rotation picks the block").index();
+        self.part_in_flight[task.part.index()] = false;
+        self.n_in_flight -= 1;
+        (task.part.index() * self.n_blocks + block, self.holder[block].take())
     }
 }
 
@@ -98,14 +119,15 @@ impl Schedule for Rotation {
         let (part, block) = (PartId::at(cell / self.n_blocks), BlockId::at(cell % self.n_blocks));
         let task = Task { block: Some(block), orders: vec![self.visits[cell] as f64], ..Task::train(part) };
         self.visits[cell] += 1;
-        self.flight(&task, true);
+        self.part_in_flight[part.index()] = true;
+        self.holder[block.index()] = Some(worker);
         self.n_in_flight += 1;
         Next::Task(task)
     }
 
     fn finished(&mut self, task: &Task, findings: &Findings) -> Option<Mark> {
-        self.flight(task, false);
-        self.n_in_flight -= 1;
+        let (cell, worker) = self.landed(task);
+        self.last[cell % self.n_blocks] = worker;
         let pass = task.orders[0] as usize;
         if self.sums.len() <= pass {
             self.sums.resize(pass + 1, (0.0, 0));
@@ -124,9 +146,8 @@ impl Schedule for Rotation {
     }
 
     fn put_back(&mut self, task: Task) {
-        let cell = self.flight(&task, false);
+        let (cell, _) = self.landed(&task);
         self.visits[cell] -= 1;
-        self.n_in_flight -= 1;
     }
 
     fn wind_down(&mut self) -> bool {
@@ -136,6 +157,7 @@ impl Schedule for Rotation {
 
     fn settle(&mut self, homes: &Homes) {
         self.homes = homes.clone();
+        self.last.fill(None);
     }
 
     fn pass_of(&self, task: &Task) -> Option<u64> {

@@ -7,6 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
+use crate::cluster::{Host, Layout};
 use crate::id::{PartId, VariableId};
 use crate::message::Phase;
 
@@ -328,4 +329,25 @@ fn a_variable_that_interferes_is_handed_out_when_the_other_is_finished() {
     assert_eq!(schedule.finished(&first, &Findings::default()), None);
     let Next::Task(second) = schedule.next(WorkerId(1)) else { panic!("now it is free") };
     assert_ne!(second.part, first.part);
+}
+
+#[test]
+fn a_rotation_leaves_blocks_on_the_node_where_they_were_last() {
+    let host =
+        |number: usize| Host { name: number.to_string(), workers: vec![WorkerId::at(number)], shards: 1 };
+    let homes = Layout::first(1, "0", &[host(0), host(1)], 0).homes();
+    let (n_blocks, passes) = (4, 5);
+    let mut rotation = Rotation::new(6, n_blocks, passes, 3);
+    rotation.settle(&homes);
+    let (mut moves, mut last) = (0, [None; 4]);
+    'run: loop {
+        for worker in [0, 1].map(WorkerId) {
+            let Next::Task(task) = rotation.next(worker) else { break 'run };
+            let block = task.block.unwrap().index();
+            moves += u64::from(last[block].replace(worker) != Some(worker));
+            assert!(homes.is_home(worker, task.part), "each has three parts at home");
+            rotation.finished(&task, &Findings::default());
+        }
+    }
+    assert_eq!(moves, n_blocks as u64 * (passes + 1), "a block changes its node once a pass");
 }

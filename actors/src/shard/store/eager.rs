@@ -109,6 +109,8 @@ impl Store {
             batches: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
+            known_leases: Vec::new(),
+            known_copies: Vec::new(),
         };
         Outgoing::Rows(reader, rows)
     }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::id::{PageId, PageKey, TableId};
-use crate::message::{Got, Lease};
+use crate::message::{Got, Lease, Version};
 use crate::table::{Rule, UpdateRule};
 use crate::values::{Buffer, Content};
 use proptest::prelude::*;
@@ -43,7 +43,8 @@ fn add(worker: WorkerId, sequence: u64, clock: u64, value: f32) -> Push {
 }
 
 fn give_back(worker: WorkerId, sequence: u64, value: f32) -> Push {
-    let lease = Lease { table: BLOCK.0, block: BLOCK.1, rows: number(value) };
+    let lease =
+        Lease { table: BLOCK.0, block: BLOCK.1, version: Version::default(), rows: Arc::new(number(value)) };
     Push { worker, sequence, clock: Clock(0), deltas: Vec::new(), batches: Vec::new(), returns: vec![lease] }
 }
 
@@ -58,6 +59,7 @@ fn pull(worker: WorkerId, ticket: u64, need: u64) -> Pull {
         rows: Vec::new(),
         leases: Vec::new(),
         copies: Vec::new(),
+        known: Vec::new(),
         subscribe: false,
     }
 }
@@ -240,6 +242,44 @@ fn a_block_that_its_holder_did_not_return_is_a_broken_invariant() {
     let mut store = store(Consistency::Async);
     store.pull(lease(A, 1));
     store.push(give_back(B, 1, 7.0));
+}
+
+/// What a shard answers to a pull of somebody who knows the block in a version: whether it comes without rows.
+fn comes_without_rows(store: &mut Store, pull: Pull, version: Version) -> bool {
+    let out = store.pull(Pull { known: vec![(BLOCK, version)], ..pull });
+    let Some(Outgoing::Rows(_, rows)) = out else { panic!("the block is home") };
+    let known = rows.known_leases.len() + rows.known_copies.len();
+    assert_eq!(known + rows.leases.len() + rows.copies.len(), 1);
+    known == 1
+}
+
+#[test]
+fn a_block_that_is_as_its_asker_knows_it_comes_without_rows() {
+    let mut store = store(Consistency::Async).transactional();
+    let begin = Version::default();
+    let by_a = Version(Some((A, 1)));
+    let look = |worker| Pull { pages: Vec::new(), copies: vec![BLOCK], ..pull(worker, 9, 0) };
+    assert!(comes_without_rows(&mut store, look(B), begin));
+    assert!(comes_without_rows(&mut store, lease(A, 1), begin));
+    store.push(give_back(A, 1, 7.0));
+    store.commit(Commit { worker: A, clock: Clock(0) });
+    assert!(!comes_without_rows(&mut store, look(B), begin), "A has changed it");
+    assert!(comes_without_rows(&mut store, look(B), by_a));
+    assert!(!comes_without_rows(&mut store, lease(B, 1), Version(Some((B, 1)))));
+}
+
+#[test]
+fn a_known_block_whose_borrower_dies_is_home_as_it_was() {
+    let mut store = store(Consistency::Async).transactional();
+    assert!(comes_without_rows(&mut store, lease(A, 1), Version::default()));
+    store.push(give_back(A, 1, 7.0));
+    store.commit(Commit { worker: A, clock: Clock(0) });
+    assert!(comes_without_rows(&mut store, lease(A, 2), Version(Some((A, 1)))));
+    store.regroup(&Halted::default());
+    assert!(!comes_without_rows(&mut store, lease(A, 3), Version(Some((A, 1)))), "numbers begin anew");
+    store.regroup(&Halted::default());
+    let Some(Outgoing::Rows(_, rows)) = store.pull(lease(B, 1)) else { panic!("it is home") };
+    assert_eq!(read(&rows.leases[0].rows), 7.0);
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::super::cache::SeenBlock;
 use super::needs::{self, RowNeeds};
-use super::{Action, Desk};
+use super::{Action, Desk, Gathering};
 use crate::clock::{Clock, Consistency};
-use crate::id::ShardId;
+use crate::id::{BlockKey, ShardId};
 use crate::message::{Assign, Pull};
 
 impl Desk {
@@ -22,11 +23,12 @@ impl Desk {
             ticket: self.waiting[place].ticket,
             need,
             after: 0,
-            commits: if assign.task.fresh { assign.commits } else { 0 },
+            commits: 0,
             pages: Vec::new(),
             rows: Vec::new(),
             leases: Vec::new(),
             copies: Vec::new(),
+            known: Vec::new(),
             subscribe: self.consistency.is_eager(),
         };
         let mut pulls: BTreeMap<ShardId, Pull> = BTreeMap::new();
@@ -43,13 +45,22 @@ impl Desk {
             }
         }
         for (table, block) in leases {
-            to(&mut pulls, &empty, placement.of_block(block)).leases.push((table, block));
+            let pull = to(&mut pulls, &empty, placement.of_block(block));
+            pull.leases.push((table, block));
+            let seen = self.cache.take_seen((table, block));
+            know(&mut self.waiting[place], pull, (table, block), seen);
         }
         for (table, block) in copies {
-            to(&mut pulls, &empty, placement.of_block(block)).copies.push((table, block));
+            let pull = to(&mut pulls, &empty, placement.of_block(block));
+            pull.copies.push((table, block));
+            let seen = self.cache.seen((table, block));
+            know(&mut self.waiting[place], pull, (table, block), seen);
         }
         if custom {
             pulls.iter_mut().for_each(|(shard, pull)| pull.after = self.outbox.last(*shard));
+        }
+        for (shard, commits) in &self.waiting[place].assign.commits {
+            pulls.entry(*shard).and_modify(|pull| pull.commits = *commits);
         }
         let gathering = &mut self.waiting[place];
         gathering.pulled = true;
@@ -62,6 +73,14 @@ impl Desk {
     fn oldest(&self, Assign { clock, staleness, .. }: &Assign) -> Clock {
         let in_force = staleness.map_or(Clock(0), |s| Clock(clock.0.saturating_sub(s)));
         in_force.max(self.consistency.oldest(*clock))
+    }
+}
+
+/// Says in which version a block has been seen, and keeps it for the answer.
+fn know(gathering: &mut Gathering, pull: &mut Pull, block: BlockKey, seen: Option<SeenBlock>) {
+    if let Some((version, rows)) = seen {
+        pull.known.push((block, version));
+        gathering.seen.insert(block, (version, rows));
     }
 }
 

@@ -7,8 +7,9 @@ use crate::app::Outcome;
 use crate::audit::{made, pushed};
 use crate::clock::Clock;
 use crate::gathered;
-use crate::id::ShardId;
-use crate::message::{Assign, Failure, Findings, Report, RowBatch};
+use crate::id::{ShardId, TableId};
+use crate::message::{Assign, Failure, Findings, Push, Report, RowBatch, Version};
+use crate::table::{LeasedBy, Usage};
 use crate::traffic::Traffic;
 
 impl Desk {
@@ -38,6 +39,7 @@ impl Desk {
             waited: spent.waited,
             staleness,
             keeps: !self.kept.is_empty(),
+            pushed: Vec::new(),
             traffic: Traffic::default(),
         };
         let mut actions = self.send(updates, report);
@@ -53,14 +55,29 @@ impl Desk {
         for push in pushes.iter() {
             self.witness.tell(|| pushed(push, &clocks));
         }
+        pushes.iter().filter(|(shard, _)| self.away.contains(shard)).for_each(|(_, push)| self.see_off(push));
         let holders = |shard: ShardId| 1 + u64::from(self.backed.contains(&shard));
         self.traffic.push += pushes.iter().map(|(shard, push)| push.n_bytes() * holders(*shard)).sum::<u64>();
         report.traffic = std::mem::take(&mut self.traffic);
+        if self.transactional {
+            report.pushed = pushes.keys().copied().collect();
+        }
         let awaited = pushes.iter().flat_map(|(shard, push)| self.holders(*shard, push.sequence)).collect();
         self.unacknowledged.push_back(Sent { clock, awaited, report });
         let mut actions: Vec<_> = pushes.into_iter().map(|(shard, push)| Action::Push(shard, push)).collect();
         actions.extend(self.reports());
         actions
+    }
+
+    /// Remembers blocks on their way home to another node, of tables whose blocks wander: the next step here that leases one
+    /// need not be sent it, unless it was elsewhere in between.
+    fn see_off(&self, push: &Push) {
+        let version = Version(Some((push.worker, push.sequence)));
+        let wanders = |table: TableId| {
+            matches!(self.tables[table.index()].usage(), Usage::Leased { by: LeasedBy::Block, .. })
+        };
+        let returns = push.returns.iter().filter(|lease| wanders(lease.table));
+        returns.for_each(|lease| self.cache.saw(lease.key(), version, &lease.rows));
     }
 
     /// Where small updates may wait: merges those of a step into what is kept back, and takes out what must leave.
@@ -94,6 +111,7 @@ impl Desk {
             waited: 0,
             staleness: 0,
             keeps: !self.kept.is_empty(),
+            pushed: Vec::new(),
             traffic: Traffic::default(),
         }
     }

@@ -41,6 +41,8 @@ pub struct Setting {
     pub transactional: bool,
     /// The shards that have a backup, which gets every push too.
     pub backed: Arc<BTreeSet<ShardId>>,
+    /// The shards on other nodes.
+    pub away: Arc<BTreeSet<ShardId>>,
     /// Within what updates leave that may wait.
     pub budget: Option<Budget>,
     /// Who records what is read and sent.

@@ -1,8 +1,10 @@
+mod cluster;
+
 use super::*;
 use crate::app::{Outcome, Step};
 use crate::audit::Witness;
 use crate::id::{BlockId, BlockKey, PageId};
-use crate::message::{Failure, Page, Task};
+use crate::message::{Failure, Page, Task, Version};
 use crate::table::{Rule, UpdateRule};
 use crate::values::{Buffer, Content};
 
@@ -33,7 +35,7 @@ fn step(clock: u64, min: u64) -> Assign {
         clock: Clock(clock),
         min: Clock(min),
         staleness: None,
-        commits: 0,
+        commits: Vec::new(),
         flush: false,
         task: Task::train(PartId(clock as u32 % 4)),
     }
@@ -45,7 +47,12 @@ fn number(value: f32) -> Buffer {
 
 /// The answer to a pull, as a shard at `min` that has applied `applied` of this worker's pushes gives it.
 fn answer(pull: &Pull, min: u64, applied: u64, value: f32) -> Rows {
-    let lease = |(table, block): &BlockKey| Lease { table: *table, block: *block, rows: number(0.0) };
+    let lease = |(table, block): &BlockKey| Lease {
+        table: *table,
+        block: *block,
+        version: Version::default(),
+        rows: Arc::new(number(0.0)),
+    };
     let page = |key: &PageKey| Page { table: key.0, page: key.1, rows: Arc::new(number(value)) };
     Rows {
         shard: ShardId(0),
@@ -57,6 +64,8 @@ fn answer(pull: &Pull, min: u64, applied: u64, value: f32) -> Rows {
         batches: Vec::new(),
         leases: pull.leases.iter().map(lease).collect(),
         copies: Vec::new(),
+        known_leases: Vec::new(),
+        known_copies: Vec::new(),
     }
 }
 
@@ -100,6 +109,7 @@ fn setting(tables: Arc<Vec<Table>>, n_shards: usize, consistency: Consistency) -
         generation: 1,
         transactional: false,
         backed: Arc::default(),
+        away: Arc::default(),
         budget: None,
         witness: Witness::default(),
     }
@@ -172,6 +182,7 @@ fn lease_of(block: u32, ticket: u64) -> Pull {
         rows: Vec::new(),
         leases: vec![(TableId(1), BlockId(block))],
         copies: Vec::new(),
+        known: Vec::new(),
         subscribe: false,
     }
 }
@@ -289,7 +300,7 @@ fn leased_blocks_go_back_with_the_updates() {
     first.lease::<f32, 1>(["blocks"])[0].values()[0] = 8.0;
     let actions = desk.computed(adding(first, 1.0), Spent::default());
     let [Action::Push(_, push)] = &actions[..] else { panic!("one push") };
-    assert_eq!((push.deltas.len(), &push.returns[0].rows), (1, &number(8.0)));
+    assert_eq!((push.deltas.len(), &*push.returns[0].rows), (1, &number(8.0)));
 }
 
 #[test]
