@@ -28,7 +28,7 @@ const SEEDS: u64 = 5;
 /// The share of the first gap to the optimum that is left at the objective.
 const GOAL: f64 = 0.01;
 const CONSISTENCIES: [&str; 6] =
-    ["bsp", "ssp:4", "essp:4", "bounded_error:0.01,4", "bounded_error:0.05,4", "adaptive:0,8"];
+    ["bsp", "ssp:4", "essp:4", "bounded_error:0.05,4", "bounded_error:0.1,4", "adaptive:0,8"];
 
 /// Where the workers are.
 #[derive(Clone, Copy)]

@@ -63,11 +63,11 @@ async fn fifty_cuts_lose_nothing() {
     let (a, b) = (Node::start(settings("a")), Node::start(settings("b")));
     let between = Between::before(b.bridge.address());
     a.bridge.dial("b", &between.address.to_string());
-    let cuts = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&cuts);
+    let (cuts, done) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+    let (counted, stop) = (Arc::clone(&cuts), Arc::clone(&done));
     std::thread::spawn(move || {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
-        for _ in 0..50 {
+        while !stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(random.random_range(5..60)));
             between.cut();
             counted.fetch_add(1, Ordering::Relaxed);
@@ -76,7 +76,12 @@ async fn fifty_cuts_lose_nothing() {
     let (there, back) = (a.bridge.link("b"), b.bridge.link("a"));
     let mut answers = Vec::new();
     let mut n = 0;
-    while n < N || cuts.load(Ordering::Relaxed) < 50 {
+    let resent = || {
+        let traffic = a.bridge.traffic().into_iter().chain(b.bridge.traffic());
+        traffic.map(|traffic| traffic.resent.frames).sum::<u64>()
+    };
+    while n < N || cuts.load(Ordering::Relaxed) < 50 || resent() == 0 {
+        assert!(n < 100 * N, "the cuts catch nothing under way");
         there.tell(SCRIBE, Note(n));
         back.tell(SCRIBE, Notes { first: n, values: vec![n as f32; (n % 50) as usize * 100] });
         if n.is_multiple_of(20) {
@@ -87,6 +92,7 @@ async fn fifty_cuts_lose_nothing() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
+    done.store(true, Ordering::Relaxed);
     a.written(n as usize).await;
     b.written(n as usize).await;
     let all: Vec<u64> = (0..n).collect();
@@ -100,9 +106,6 @@ async fn fifty_cuts_lose_nothing() {
             "asks keep their place among tells"
         );
     }
-    let resent: u64 =
-        a.bridge.traffic().iter().chain(&b.bridge.traffic()).map(|traffic| traffic.resent.frames).sum();
-    assert!(resent > 0, "the cuts caught something under way");
     assert!(
         !a.events.try_iter().chain(b.events.try_iter()).any(|event| matches!(event, PeerEvent::Down(..)))
     );
