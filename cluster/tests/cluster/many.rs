@@ -6,7 +6,6 @@ use crate::field::{Field, ratings};
 
 /// As many workers as the issue asks for; `--ignored` runs it.
 #[test]
-#[ignore = "takes longer than the others: cargo test -p slackline-cluster --test cluster -- --ignored"]
 fn sixty_four_workers_on_eight_nodes_start_train_and_stop_cleanly() {
     let field = Field::new();
     let head = ratings(3).replace("dead: 1s", "dead: 5s");
