@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::field::{Field, ratings};
 
-/// As many workers as the issue asks for; `--ignored` runs it.
+/// Far more than there are cores.
 #[test]
 fn sixty_four_workers_on_eight_nodes_start_train_and_stop_cleanly() {
     let field = Field::new();
