@@ -144,7 +144,8 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
     let mut layers: Vec<Layer> = job.into_iter().map(|Job(layer)| layer).collect();
     layers.push(Layer::environment(std::env::vars_os())?);
     layers.push(Layer::flags(app, matches));
-    let settings = Settings::new(app, &layers)?;
+    let mut settings = Settings::new(app, &layers)?;
+    settings.place_audit()?;
 
     let bar = console::stderr_is_terminal() && !settings.quiet && !settings.json;
     let screen = Screen::new(bar);

@@ -62,6 +62,7 @@ struct Ready {
 pub(crate) fn run(apps: &[&dyn App], launch: Launch, screen: Screen) -> Result<u8, Error> {
     let (_, mut settings) = launch.topology.job(apps, std::env::vars_os())?;
     settings.out = launch.out.clone().or(settings.out);
+    settings.place_audit()?;
     settings.quiet |= launch.quiet;
     settings.json |= launch.json;
     let (token, generated) = check(&launch.topology, &settings)?;

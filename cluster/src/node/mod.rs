@@ -26,7 +26,7 @@ use crate::Error;
 use crate::cli::{check_readable, checkpoint, clear_audit};
 use crate::console::{self, Screen};
 use crate::run_directory::{RunDirectory, was_stopped};
-use crate::settings::{AUDIT, Settings};
+use crate::settings::Settings;
 use crate::signals::{RESUMABLE, Signals};
 use crate::topology::{Address, Topology};
 use crate::training::{self, Training};
@@ -73,7 +73,7 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
     let started = Instant::now();
     let mut place = place::place(&order)?;
     let (app, settings) = order.topology.job(apps, order.variables.iter().cloned())?;
-    let settings = own_settings(&order, settings);
+    let settings = own_settings(&order, settings)?;
     if let Role::Lead { again, .. } = &mut place.role {
         *again = order.resume && has_begun(&settings);
     }
@@ -123,21 +123,21 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
 }
 
 /// What this node does differently from the others.
-fn own_settings(order: &Order, mut settings: Settings) -> Settings {
+fn own_settings(order: &Order, mut settings: Settings) -> Result<Settings, Error> {
     let (own, leads) = (order.topology.node(&order.name).ok(), place::leads(order));
     let data = order.data.as_ref().or_else(|| own.and_then(|node| node.data.as_ref()));
     if let Some(data) = data {
         settings.request.data.clone_from(data);
     }
-    let out = order.out.clone().or(settings.out);
-    settings.request.audit = settings.request.audit.and(out.as_ref()).map(|out| out.join(AUDIT)); // every node writes its own
-    settings.out = out.filter(|_| leads);
+    settings.out = order.out.clone().or(settings.out);
+    settings.place_audit()?; // every node writes its own
+    settings.out = settings.out.filter(|_| leads);
     if let Some(checkpoint) = &mut settings.request.checkpoint {
         checkpoint.resume |= order.resume;
     }
     settings.quiet |= order.quiet || (order.json && !leads); // programs follow the lead
     settings.json = order.json && leads;
-    settings
+    Ok(settings)
 }
 
 /// Whether there is something to go on from: a checkpoint, or evaluations of a run that did not end.

@@ -52,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) request: Request,
     /// The run directory; the model is not kept without one.
     pub(crate) out: Option<PathBuf>,
+    /// The setting that asks for an audit record, if one does.
+    audited: Option<String>,
     /// Show nothing but errors.
     pub(crate) quiet: bool,
     /// Show news and the summary as JSON lines on stdout.
@@ -74,22 +76,26 @@ impl Settings {
             .and_then(|merged| merged.cache.into_table())
             .map_err(|error| Error::Usage(error.to_string()))?;
         let mut values = Values(merged);
-        let audit = values.audited()?;
-        let mut settings = Self {
+        Ok(Self {
+            audited: values.audited()?,
             out: values.optional("out", check::path)?,
             quiet: values.optional("quiet", check::flag)?.unwrap_or(false),
             json: values.optional("json", check::flag)?.unwrap_or(false),
             request: values.request(app)?,
+        })
+    }
+
+    /// Puts the audit record, if one is asked for, into the run directory, which is known by now.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn place_audit(&mut self) -> Result<(), Error> {
+        let Some(origin) = &self.audited else { return Ok(()) };
+        let Some(out) = &self.out else {
+            return Err(Error::Usage(format!("{origin} needs a directory for its record: give --out DIR")));
         };
-        if let Some(origin) = audit {
-            let Some(out) = &settings.out else {
-                return Err(Error::Usage(format!(
-                    "{origin} needs a directory for its record: give --out DIR"
-                )));
-            };
-            settings.request.audit = Some(out.join(AUDIT));
-        }
-        Ok(settings)
+        self.request.audit = Some(out.join(AUDIT));
+        Ok(())
     }
 }
 

@@ -62,8 +62,8 @@ fn under_every_consistency_two_nodes_keep_what_is_promised() {
         let data = data("mushrooms.train.svm.zst");
         let job =
             format!("app: logistic\ndata: {data}\nl1: 0.001\nconsistency: {consistency}\naudit: true\n");
-        field.write("t.yaml", &format!("{job}out: run\n{}", nodes(&["a", "b"])));
-        field.succeed("launch t.yaml --quiet");
+        field.write("t.yaml", &format!("{job}{}", nodes(&["a", "b"])));
+        field.succeed("launch t.yaml --out run --quiet");
         field.is_proved("run");
     }
 }
