@@ -10,7 +10,8 @@
 //!   not change in between; and no update is missing that the consistency promises.
 //! * **Own writes**: a read contains every update that its reader had made, once.
 //!
-//! Where the record of a process that died is torn, all but the gate is left unproved for the generation it died in.
+//! Where the record of a process that died is torn, all but the gate is left unproved for the generation it died in; and
+//! where a record is missing, for those that its process took part in.
 
 mod broken;
 mod gate;
@@ -44,7 +45,7 @@ pub struct Verdict {
     pub folds: u64,
     /// Generations of members.
     pub generations: u64,
-    /// Those of them of which the record of a process that died is torn: no more is proved of them than the gate.
+    /// Those of them of which a record is torn or missing: no more is proved of them than the gate.
     pub in_part: BTreeSet<u32>,
     /// Updates that were kept back when members changed, and lost.
     pub lost: u64,

@@ -167,7 +167,8 @@ impl Out {
     fn begin(&mut self, head: &Head) -> io::Result<()> {
         self.out.write_all(MAGIC)?;
         self.out.write_all(&VERSION.to_le_bytes())?;
-        self.frame(&rmp_serde::to_vec(head).map_err(io::Error::other)?)
+        self.frame(&rmp_serde::to_vec(head).map_err(io::Error::other)?)?;
+        self.out.flush()
     }
 
     fn write_all(&mut self, entries: &Receiver<Option<(u32, Entry)>>) -> io::Result<()> {
@@ -217,6 +218,34 @@ pub fn write(directory: &Path, record: &Record) -> Result<(), RecordError> {
     Ok(())
 }
 
+/// Removes the records that a new run takes the place of: all of a directory, or those of one node. Nothing else that is there
+/// is touched.
+///
+/// # Errors
+/// One cannot be removed.
+pub fn clear(directory: &Path, node: Option<&str>) -> Result<(), RecordError> {
+    let is_of = |path: &Path, node: &str| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        name.split('+').next() == Some(node)
+    };
+    let paths = if directory.is_dir() { list(directory)? } else { Vec::new() };
+    let mut old = paths.iter().filter(|path| node.is_none_or(|node| is_of(path, node)));
+    old.try_for_each(|path| fs::remove_file(path).map_err(file(path)))
+}
+
+/// The records in a directory, by name.
+fn list(directory: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(directory).map_err(file(directory))? {
+        let path = entry.map_err(file(directory))?.path();
+        if path.extension().is_some_and(|extension| extension == EXTENSION) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
 /// Reads the records of a run: every `.audit` file in `directory`. A torn one is that of a process that died, of a run that
 /// came to its end without it.
 ///
@@ -224,15 +253,7 @@ pub fn write(directory: &Path, record: &Record) -> Result<(), RecordError> {
 /// There is none, or one is damaged, foreign, of another run, written by a newer version, or torn with no other that tells
 /// the end of the run: by name.
 pub fn read(directory: &Path) -> Result<Vec<Record>, RecordError> {
-    let listing = fs::read_dir(directory).map_err(file(directory))?;
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for entry in listing {
-        let path = entry.map_err(file(directory))?.path();
-        if path.extension().is_some_and(|extension| extension == EXTENSION) {
-            paths.push(path);
-        }
-    }
-    paths.sort();
+    let paths = list(directory)?;
     let records: Vec<Record> = paths.iter().map(|path| read_file(path)).collect::<Result<_, _>>()?;
     let Some(first) = records.first() else {
         return Err(bad(directory, "holds no audit record; train with --audit to get one"));
@@ -243,8 +264,13 @@ pub fn read(directory: &Path) -> Result<Vec<Record>, RecordError> {
             return Err(bad(path, format!("is the record of another run than {}", first.name)));
         }
     }
-    let ends = |record: &Record| !record.torn && record.entries.iter().any(|(_, entry)| *entry == Entry::End);
-    let ended = records.iter().any(ends);
+    let is_last = |record: &Record| {
+        let later =
+            |other: &Record| other.head.node == record.head.node && other.head.life > record.head.life;
+        !records.iter().any(later)
+    };
+    let ends = |record: &Record| record.entries.iter().any(|(_, entry)| *entry == Entry::End);
+    let ended = records.iter().any(|record| !record.torn && is_last(record) && ends(record));
     match records.iter().position(|record| record.torn) {
         Some(torn) if !ended => {
             Err(bad(&paths[torn], "is torn: the run did not end in good order, or the disk was full"))

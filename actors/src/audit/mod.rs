@@ -10,6 +10,6 @@ mod witness;
 
 pub use check::{Broken, Place, Verdict, check};
 pub use entry::{Entry, PageRead, Reading, RowsRead};
-pub use file::{Head, Record, RecordError, Recorder, read, write};
+pub use file::{Head, Record, RecordError, Recorder, clear, read, write};
 pub use witness::Witness;
 pub(crate) use witness::{Witnessed, made, pushed};

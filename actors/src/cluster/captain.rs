@@ -336,7 +336,7 @@ impl Captain {
     /// The next generation, of the members that are ready.
     fn regroup(&mut self) -> Vec<Command> {
         let hosts = self.hosts();
-        let generation = self.layout.generation;
+        let generation = self.layout.generation.max(self.generation); // of members that were in later ones, too
         let unfinished =
             matches!(self.stage, Stage::Deploying { .. } | Stage::Filling) && self.origin == Origin::Saved;
         let next = if unfinished { Err(ShardId(0)) } else { self.whole.next(&hosts, self.replicas) };

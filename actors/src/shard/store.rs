@@ -247,7 +247,7 @@ impl Store {
         if pull.subscribe {
             pull.pages.iter().for_each(|page| self.readers.subscribe(pull.worker, *page));
         }
-        let known: Vec<BlockKey> =
+        let known: BTreeSet<BlockKey> =
             pull.known.iter().filter(|known| self.is_present(known)).map(|(key, _)| *key).collect();
         let is_known = |key: &BlockKey| known.contains(key);
         let (known_copies, copies): (Vec<_>, Vec<_>) = pull.copies.iter().copied().partition(is_known);

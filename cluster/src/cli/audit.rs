@@ -68,11 +68,10 @@ fn report(head: &Head, records: &[Record], verdict: &Verdict) -> String {
     if !verdict.in_part.is_empty() {
         let torn = records.iter().filter(|record| record.torn).map(|record| record.name.as_str());
         let names = torn.collect::<Vec<_>>().join(", ");
+        let why =
+            if names.is_empty() { "a record is missing".to_owned() } else { format!("{names} ends there") };
         let list = verdict.in_part.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        rows.push((
-            "generations of which only the gate is proved".into(),
-            format!("{list} ({names} ends there)"),
-        ));
+        rows.push(("generations of which only the gate is proved".into(), format!("{list} ({why})")));
     }
     if verdict.lost > 0 {
         rows.push(count("kept-back updates lost as members changed", verdict.lost));

@@ -118,6 +118,7 @@ pub(super) fn join(apps: &[&dyn App], matches: &ArgMatches) -> Result<u8, Error>
     order.lead = lead.or(known);
     order.late = Some(matches.get_one::<u16>("workers").copied().map_or(1, usize::from));
     order.name = name;
+    order.out = target.is_dir().then_some(target); // where its audit record goes, if the run has one
     node::run(apps, order, screen)
 }
 

@@ -58,7 +58,8 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches) -> Result<u8, Error> 
     start_log(matches, &Screen::new(false))?;
     let file: PathBuf = path(matches, "topology").expect("clap asks for it");
     let topology = Topology::read(&file)?;
-    topology.job(apps, std::env::vars_os())?; // what a node would refuse is refused here
+    let (_, mut settings) = topology.job(apps, std::env::vars_os())?; // what a node would refuse is refused here
+    settings.place_audit()?;
     let text = |name: &str| matches.get_one::<String>(name).cloned();
     let rendered = match text("for").as_deref() {
         Some("slurm") => {

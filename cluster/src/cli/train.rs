@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
+use slackline::audit;
 use slackline_apps::StopSwitch;
 use slackline_apps::catalog::{App, OptionSpec};
 
@@ -158,8 +159,8 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
         Some(path) => Some(RunDirectory::claim(path, force || (resume && was_stopped(path)))?),
         None => None,
     };
-    settings.request.audit.as_deref().map_or(Ok(()), clear_audit)?;
     checkpoint::prepare(settings.request.checkpoint.as_ref(), force)?;
+    clear_audit(&settings, None)?;
     let stop = StopSwitch::default();
     let signals =
         Signals::watch(stop.clone(), directory.is_some(), (!settings.quiet).then(|| screen.clone()))?;
@@ -167,12 +168,10 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches, job: Option<Job>) -> 
     training.go(&training.listeners(), stop, &signals)
 }
 
-/// Removes the records of the run whose place a new one takes.
-pub(crate) fn clear_audit(directory: &Path) -> Result<(), Error> {
-    match std::fs::remove_dir_all(directory) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(Error::file(directory)(error)),
-        _ => Ok(()),
-    }
+/// Removes the audit records that a new run takes the place of: all, or those of one node.
+pub(crate) fn clear_audit(settings: &Settings, node: Option<&str>) -> Result<(), Error> {
+    let Some(directory) = &settings.request.audit else { return Ok(()) };
+    audit::clear(directory, node).map_err(|error| Error::Audit(error.to_string()))
 }
 
 /// A data file that is not there is refused before anything else happens.

@@ -88,8 +88,9 @@ pub(crate) fn run(apps: &[&dyn App], mut order: Order, screen: Screen) -> Result
     };
     if place::leads(&order) {
         checkpoint::prepare(settings.request.checkpoint.as_ref(), order.force)?;
-        let replaced = settings.request.audit.as_deref().filter(|_| !order.resume);
-        replaced.map_or(Ok(()), clear_audit)?;
+    }
+    if !order.resume && order.late.is_none() {
+        clear_audit(&settings, (!place::leads(&order)).then_some(&order.name))?;
     }
     let (stop, post) = (StopSwitch::default(), Post::default());
     let outlive = directory.is_some() || order.leash.is_some();

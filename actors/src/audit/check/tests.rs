@@ -221,3 +221,11 @@ fn what_a_node_did_before_the_cluster_began_anew_is_void() {
     let verdict = check(&[b, a]);
     assert_eq!((verdict.broken.len(), verdict.in_part.len(), verdict.reads), (0, 0, 4));
 }
+
+#[test]
+fn a_missing_record_is_no_broken_promise() {
+    let mut records = torn();
+    records.pop();
+    let verdict = check(&records);
+    assert_eq!((verdict.broken.len(), verdict.in_part.len(), verdict.steps), (0, 1, 4));
+}

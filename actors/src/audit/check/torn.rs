@@ -1,4 +1,4 @@
-//! Records of processes that died: what they leave unknown.
+//! Records of processes that died, and records that are missing: what they leave unknown.
 
 use std::collections::BTreeSet;
 
@@ -22,14 +22,11 @@ impl<'a> Torn<'a> {
         }
     }
 
-    /// Whether a process died in this generation of which not everything is known: one whose record ends in it, that of a
-    /// worker, or that of a shard of which nobody tells.
+    /// Whether not everything is known of this generation: a record ends in it, or that of a worker or of a shard is missing
+    /// or torn.
     pub(super) fn leaves_unknown(&self, generation: u32, entries: &Entries<'_>) -> bool {
-        if self.files.is_empty() {
-            return false;
-        }
         let (mut joined, mut working) = (BTreeSet::new(), BTreeSet::new());
-        let (mut pushed, mut folding) = (BTreeSet::new(), BTreeSet::new());
+        let (mut pushed, mut folding, mut folded) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for (place, entry) in entries {
             let whole = !self.files.contains(place.file.as_str());
             match entry {
@@ -38,11 +35,17 @@ impl<'a> Torn<'a> {
                     _ = working.insert(*worker);
                 }
                 Entry::Push { shard, .. } => _ = pushed.insert(*shard),
-                Entry::Fold { shard, backup: false, .. } if whole => _ = folding.insert(*shard),
+                Entry::Fold { shard, worker, backup, .. } => {
+                    folded.insert(*worker);
+                    if whole && !backup {
+                        folding.insert(*shard);
+                    }
+                }
                 _ => {}
             }
         }
-        self.last.contains(&generation) || !joined.is_subset(&working) || !pushed.is_subset(&folding)
+        let untold = || !joined.is_subset(&working) || !pushed.is_subset(&folding);
+        self.last.contains(&generation) || !folded.is_subset(&working) || (!self.files.is_empty() && untold())
     }
 }
 
