@@ -6,6 +6,7 @@ use crate::simulation::ring::Ring;
 /// through.
 pub(crate) fn holds(ring: &Ring) {
     if ring.nodes[0].life <= 1 {
-        ring.record.stands_up(&ring.world.plan);
+        let cast = ring.nodes[0].cast.as_ref().expect("the model was gathered from somebody");
+        ring.record.stands_up(&ring.world.plan, cast.layout.generation);
     }
 }
