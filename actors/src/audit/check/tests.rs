@@ -229,3 +229,28 @@ fn a_missing_record_is_no_broken_promise() {
     let verdict = check(&records);
     assert_eq!((verdict.broken.len(), verdict.in_part.len(), verdict.steps), (0, 1, 4));
 }
+
+#[test]
+fn the_end_of_an_earlier_life_is_not_the_end_of_the_run_and_only_records_are_cleared() {
+    let directory = std::env::temp_dir().join(format!("slackline-lives-{}", std::process::id()));
+    let mut record = record(Consistency::Ssp(0));
+    record.head.node = "a".into();
+    for _ in 0..2 {
+        crate::audit::write(&directory, &record).unwrap();
+    }
+    assert_eq!(crate::audit::read(&directory).unwrap().len(), 2);
+    let second = directory.join("a+2.audit");
+    let whole = std::fs::read(&second).unwrap();
+    std::fs::write(&second, &whole[..whole.len() - 9]).unwrap();
+    let refused = crate::audit::read(&directory).unwrap_err().to_string();
+    assert!(refused.contains("a+2.audit: is torn"), "{refused}");
+
+    std::fs::write(directory.join("notes.txt"), "mine").unwrap();
+    crate::audit::clear(&directory, Some("b")).unwrap();
+    assert!(second.exists(), "it is another node's");
+    crate::audit::clear(&directory, Some("a")).unwrap();
+    let left: Vec<_> =
+        std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["notes.txt"]);
+    std::fs::remove_dir_all(&directory).unwrap();
+}
