@@ -6,6 +6,7 @@ pub mod descent;
 pub mod error;
 pub mod kernel;
 pub mod lasso;
+pub mod lda;
 pub mod logistic;
 pub mod matrix_factorization;
 mod nearest;

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use crate::Error;
 use crate::catalog::News;
 
+pub mod corpus;
 mod facts;
 mod ids;
 mod libsvm;
@@ -38,6 +39,7 @@ mod scan;
 mod source;
 pub mod text;
 
+pub use corpus::Corpus;
 pub use facts::{Compression, Facts, Format, LabelSet};
 pub use ids::Ids;
 pub use ratings::{HeldOutRatings, RatingFacts, Ratings, Separator, read_ratings, read_ratings_with};
