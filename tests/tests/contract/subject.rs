@@ -1,6 +1,8 @@
 //! What each app is tested on: small shipped data, the objective of its serial reference, and how near is near.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use slackline_apps::catalog::Request;
 use slackline_apps::data::{ReadOptions, Samples, read_samples};
@@ -62,10 +64,7 @@ impl Subject {
 
     /// A data file of one sample.
     pub(crate) fn one_sample(&self) -> PathBuf {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR"))
-            .join(format!("one-sample-{}.txt", self.what.replace(' ', "-")));
-        std::fs::write(&path, self.one_sample).expect("the target folder can be written");
-        path
+        made(&format!("one-sample-{}.txt", self.what.replace(' ', "-")), self.one_sample)
     }
 }
 
@@ -166,15 +165,23 @@ fn many_classes() -> Subject {
 
 /// The diabetes patients in three classes by how far the disease went.
 fn three_classes() -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("three-classes.svm");
     let text = std::fs::read_to_string(shipped("diabetes.svm")).expect("shipped data");
     let class = |target: f64| if target < 100.0 { 1 } else { 2 + u8::from(target > 200.0) };
     let line = |line: &str| {
         let (target, features) = line.split_once(' ').expect("a label, then columns");
         format!("{} {features}\n", class(target.parse().expect("a number")))
     };
-    std::fs::write(&path, text.lines().map(line).collect::<String>())
-        .expect("the target folder can be written");
+    made("three-classes.svm", &text.lines().map(line).collect::<String>())
+}
+
+/// A file of this text. Written once: tests run at the same time, and none must see a part of it.
+fn made(name: &str, text: &str) -> PathBuf {
+    static MADE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    if made.insert(path.clone()) {
+        std::fs::write(&path, text).expect("the target folder can be written");
+    }
     path
 }
 
