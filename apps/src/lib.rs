@@ -2,6 +2,7 @@
 
 pub mod catalog;
 pub mod data;
+pub mod deal;
 pub mod descent;
 pub mod error;
 pub mod kernel;

@@ -7,6 +7,7 @@
 
 mod dense;
 mod fast;
+pub mod gibbs;
 mod indices;
 pub mod scalar;
 pub mod sgd;

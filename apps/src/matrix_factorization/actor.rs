@@ -10,9 +10,9 @@ use super::cells::{Part, Triples, parts};
 use super::model::{Model, Rows};
 use super::params::Params;
 use super::solver::{Score, Side, Solver, Summary};
-use super::split::{Deal, count};
 use crate::Error;
 use crate::data::{HeldOutRatings, Ratings};
+use crate::deal::{Deal, count};
 
 /// The tables: one row per user or item, in the order of the deal.
 pub(super) const USERS: &str = "users";

@@ -5,7 +5,7 @@ use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
-use super::split::Deal;
+use crate::deal::Deal;
 use crate::kernel::sgd::Rating;
 
 /// Ratings as read: dense ids and values, all three of one length.

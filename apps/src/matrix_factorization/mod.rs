@@ -25,7 +25,6 @@
 //! | file | what it is |
 //! |---|---|
 //! | [`params`] | the options, checked |
-//! | [`split`] | users to parts, items to blocks |
 //! | [`cells`] | the ratings of each cell |
 //! | [`solver`] | first rows, a visit of a cell, its exact score |
 //! | [`model`] | the factors in the units of the ratings; predictions |
@@ -39,7 +38,6 @@ pub mod model;
 pub mod params;
 pub mod serial;
 pub mod solver;
-pub mod split;
 
 pub use app::MatrixFactorization;
 pub use model::Model;

@@ -5,9 +5,9 @@ use std::path::Path;
 use ndarray::{Array1, Array2};
 
 use super::solver::{Solver, dot};
-use super::split::Deal;
 use crate::Error;
 use crate::data::npy;
+use crate::deal::Deal;
 use crate::kernel::sgd::HEADER;
 
 /// `r ≈ mean + user_bias + item_bias + user_factors · item_factors`, by dense id.

@@ -4,8 +4,8 @@ use super::cells::{Part, Triples, parts};
 use super::model::{Model, Rows};
 use super::params::Params;
 use super::solver::{Score, Side, Solver, Summary};
-use super::split::{Deal, count};
 use crate::Error;
+use crate::deal::{Deal, count};
 
 /// Everything of a run in one place.
 #[derive(Debug, Clone)]

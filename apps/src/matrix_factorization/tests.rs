@@ -9,7 +9,7 @@ use super::cells::{Triples, parts};
 use super::params::Params;
 use super::serial::Serial;
 use super::solver::{Score, Summary};
-use super::split::{Deal, count};
+use crate::deal::{Deal, count};
 use crate::kernel::sgd::HEADER;
 
 /// Ratings that own their columns.

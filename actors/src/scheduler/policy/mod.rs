@@ -8,12 +8,14 @@ mod fixed;
 mod passes;
 mod priority;
 mod rotation;
+mod rounds;
 
 pub use dependency::{Dependency, Interference};
 pub use fixed::{Fixed, Shuffled};
 pub use passes::{Evaluated, Measure};
 pub use priority::{Guide, Priority, Verdict};
 pub use rotation::Rotation;
+pub use rounds::Rounds;
 
 use std::collections::VecDeque;
 

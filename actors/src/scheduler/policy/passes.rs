@@ -26,9 +26,9 @@ pub struct Evaluated<S> {
     in_flight: usize,
     /// The last mark of the inner schedule that no evaluation followed.
     due: Option<Mark>,
-    /// Passes since the last evaluation.
+    /// Passes that are finished.
     passes: u64,
-    /// The first pass that the next evaluation comes before.
+    /// The next evaluation comes when so many are.
     until: u64,
     /// Whether the model changed since the last evaluation.
     changed: bool,
@@ -76,6 +76,13 @@ impl<S: Schedule> Evaluated<S> {
         }
     }
 
+    /// Evaluates after `passes` passes first, and every so many from there.
+    #[must_use]
+    pub fn first_after(mut self, passes: u64) -> Self {
+        self.until = passes.max(1);
+        self
+    }
+
     fn evaluate(&mut self) {
         let parts = || (0..self.n_parts).map(PartId::at);
         self.stage = Stage::Evaluating {
@@ -118,7 +125,6 @@ impl<S: Schedule> Evaluated<S> {
         let (objective, metrics) = (self.measure)(*cost, sums);
         self.stage = Stage::Training;
         self.changed = false;
-        self.passes = 0;
         Some(Mark { objective, metrics, ..self.due.clone().unwrap_or_default() })
     }
 }
@@ -148,7 +154,7 @@ impl<S: Schedule> Schedule for Evaluated<S> {
         if let Some(mark) = self.inner.finished(task, findings) {
             self.due = Some(mark);
             self.passes += 1;
-            if self.passes >= self.every {
+            if self.passes >= self.until {
                 self.until = self.until.saturating_add(self.every);
                 self.stage = Stage::Draining;
             }
@@ -185,11 +191,11 @@ impl<S: Schedule> Schedule for Evaluated<S> {
             until: self.until,
             changed: self.changed,
         };
-        pack("evaluated", 1, &saved)
+        pack("evaluated", 2, &saved)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), String> {
-        let saved: Saved = unpack("evaluated", 1, state)?;
+        let saved: Saved = unpack("evaluated", 2, state)?;
         let Saved { inner, n_parts, stage, in_flight, due, passes, until, changed } = saved;
         if n_parts != self.n_parts {
             return Err(format!("the state of evaluated is of {n_parts} parts, not {}", self.n_parts));

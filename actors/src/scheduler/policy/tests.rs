@@ -154,12 +154,29 @@ proptest! {
     }
 
     #[test]
-    fn an_evaluation_measures_every_part_once_while_nothing_trains(
-        rotation: bool, parts in 1usize..6, passes in 1u64..6, every in 0u64..4, drive in drive()
+    fn rounds_visit_every_cell_once_a_pass_and_one_round_after_the_other(
+        parts in 1usize..6, passes in 1u64..4, drive in drive()
     ) {
-        let inner: Box<dyn Schedule> = match rotation {
-            true => Box::new(Rotation::new(parts, 2, passes, drive.seed)),
-            false => Box::new(Shuffled::new(parts, passes, drive.seed)),
+        let mut schedule = Rounds::new(parts, passes);
+        let driven = run(&mut schedule, &drive, cost, none);
+        let rounds: Vec<u64> = driven.finished.iter().map(|task| task.orders[1] as u64).collect();
+        prop_assert!(rounds.is_sorted(), "no round begins before the one before it is finished");
+        prop_assert!(visits(&driven.finished).values().all(|times| *times == 1));
+        if drive.wind_down.is_none() {
+            prop_assert_eq!(driven.finished.len(), parts * parts * passes as usize);
+            let epochs: Vec<f64> = driven.marks.iter().map(|mark| mark.epoch).collect();
+            prop_assert_eq!(epochs, (1..=passes).map(|pass| pass as f64).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn an_evaluation_measures_every_part_once_while_nothing_trains(
+        kind in 0..3, parts in 1usize..6, passes in 1u64..6, every in 0u64..4, drive in drive()
+    ) {
+        let inner: Box<dyn Schedule> = match kind {
+            0 => Box::new(Rotation::new(parts, 2, passes, drive.seed)),
+            1 => Box::new(Rounds::new(parts, passes)),
+            _ => Box::new(Shuffled::new(parts, passes, drive.seed)),
         };
         let measure: Measure = Box::new(|cost, sums| (cost, vec![("parts".to_owned(), sums[0])]));
         let mut schedule = Evaluated::new(inner, parts, every, measure);
@@ -350,4 +367,15 @@ fn a_rotation_leaves_blocks_on_the_node_where_they_were_last() {
         }
     }
     assert_eq!(moves, n_blocks as u64 * (passes + 1), "a block changes its node once a pass");
+}
+
+#[test]
+fn the_first_evaluation_may_come_later_than_the_others() {
+    let measure: Measure = Box::new(|cost, _| (cost, Vec::new()));
+    let mut schedule = Evaluated::new(Fixed::new(1, 12), 1, 5, measure).first_after(6);
+    let mut epochs = Vec::new();
+    while let Next::Task(task) = schedule.next(WorkerId(0)) {
+        epochs.extend(schedule.finished(&task, &Findings::default()).map(|mark| mark.epoch));
+    }
+    assert_eq!(epochs, [6.0, 11.0, 12.0]);
 }

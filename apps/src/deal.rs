@@ -1,4 +1,5 @@
-//! Who owns which row: users are dealt to parts and items to blocks, so that every cell has its share of ratings.
+//! Who owns which row: documents or users are dealt to parts, words or items to blocks, so that every cell has its share
+//! of the data.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,23 +8,23 @@ use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// One side's rows dealt to groups: users to parts, or items to blocks.
+/// Rows dealt to groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deal {
     /// Group of each dense id.
     pub group: Vec<u32>,
     /// Row of each dense id within its group.
     pub row: Vec<u32>,
-    /// The ids of each group, in row order: most ratings first.
+    /// The ids of each group, in row order: heaviest first.
     pub members: Vec<Vec<u32>>,
 }
 
 impl Deal {
-    /// Deals ids to `n_groups` so that the groups hold nearly the same number of ratings.
+    /// Deals ids to `n_groups` so that the groups are nearly of the same weight.
     ///
-    /// `counts` has the ratings of each id. Ids go to the lightest group, those with most ratings first (Graham's
+    /// `counts` has how often each id occurs. Ids go to the lightest group, those that occur most first (Graham's
     /// longest-processing-time rule: the heaviest group has at most 4/3 of the least possible), ties in an order
-    /// drawn from `seed`. An id weighs its ratings plus one, so rare ids are spread too.
+    /// drawn from `seed`. An id weighs its occurrences plus one, so rare ids are spread too.
     pub fn even(counts: &[u32], n_groups: usize, seed: u64) -> Self {
         let n_groups = n_groups.max(1);
         let mut order: Vec<u32> = (0..counts.len() as u32).collect();

@@ -1,0 +1,3 @@
+use rand::SeedableRng;
+
+use super::*;
