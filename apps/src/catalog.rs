@@ -7,13 +7,14 @@ use std::time::Duration;
 use slackline::cluster::Seat;
 
 use crate::lasso::Lasso;
+use crate::lda::Lda;
 use crate::logistic::Logistic;
 use crate::matrix_factorization::MatrixFactorization;
 use crate::{Error, StopSwitch};
 
 /// Every app, in the order `slackline apps` shows them.
 pub fn apps() -> &'static [&'static dyn App] {
-    &[&Lasso, &Logistic, &MatrixFactorization]
+    &[&Lasso, &Logistic, &MatrixFactorization, &Lda]
 }
 
 /// The app of this name.

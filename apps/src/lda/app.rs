@@ -5,21 +5,20 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use super::explore::TopicModel;
-use super::params::{GIBBS, SHARED};
 use super::gibbs;
+use super::params::{GIBBS, SHARED};
+use crate::Error;
 use crate::catalog::{App, OptionSpec, Request, Trained, Watch};
 use crate::data::corpus::{self, CorpusOptions, Known, Vocabulary, read_documents};
 use crate::lda::evaluation::{Completion, DenseTopics, likelihood};
 use crate::options::Options;
 use crate::run::{only_known, refuse};
-use crate::Error;
 
 /// `slackline train lda`.
 pub struct Lda;
 
 /// Those of reading documents, of both methods, and of each.
-static OPTIONS: LazyLock<Vec<OptionSpec>> =
-    LazyLock::new(|| [SHARED, GIBBS, &corpus::OPTIONS].concat());
+static OPTIONS: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| [SHARED, GIBBS, &corpus::OPTIONS].concat());
 
 impl App for Lda {
     fn name(&self) -> &'static str {

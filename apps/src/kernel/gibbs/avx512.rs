@@ -48,6 +48,18 @@ impl Lanes for Wide512 {
     type Floats = __m512;
 
     #[inline(always)]
+    unsafe fn zero() -> __m512 {
+        // SAFETY: registers only.
+        unsafe { _mm512_setzero_ps() }
+    }
+
+    #[inline(always)]
+    unsafe fn sum(a: __m512, b: __m512) -> __m512 {
+        // SAFETY: registers only.
+        unsafe { _mm512_add_ps(a, b) }
+    }
+
+    #[inline(always)]
     unsafe fn products<P: Packing>(line: &P, phi: &[f32], old: u32, removed: f32) -> (__m512, u16) {
         // SAFETY: topics of a list are below the length of `phi`.
         unsafe {

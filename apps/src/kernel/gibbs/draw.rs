@@ -20,6 +20,8 @@ use super::{NONE, Sampler};
 /// topics are all below the length of `phi`.
 pub(super) trait Lanes {
     type Floats: Copy;
+    unsafe fn zero() -> Self::Floats;
+    unsafe fn sum(a: Self::Floats, b: Self::Floats) -> Self::Floats;
     /// `n_dk φ_k` of a line; of the topic `old` with one token less and `removed` for `φ`. And the lanes that are `old`.
     unsafe fn products<P: Packing>(line: &P, phi: &[f32], old: u32, removed: f32) -> (Self::Floats, u16);
     /// The lane of a line that has the topic, if one has.
@@ -43,25 +45,39 @@ pub(super) struct Tokens<'a, P> {
     pub(super) random: &'a mut Xoshiro256PlusPlus,
 }
 
-/// Room for the products of the longest list.
+/// Sums of the products of each lane, up to each line of a list; room for the longest.
 #[derive(Debug, Default)]
-pub(super) struct Scratch {
-    products: Vec<Line>,
-    /// Sum of the products up to the end of each line.
-    ends: Vec<f32>,
-}
+pub(super) struct Scratch(Vec<Line>);
 
 impl Scratch {
     pub(super) fn fit(&mut self, lines: usize) {
-        if self.ends.len() < lines {
-            self.products.resize(lines, Line::default());
-            self.ends.resize(lines, 0.0);
+        if self.0.len() < lines {
+            self.0.resize(lines, Line::default());
         }
+    }
+}
+
+impl Scratch {
+    /// The first of the lines up to which the sum of a lane passes `point`, or the last that adds to it.
+    ///
+    /// # Safety
+    /// There is room for so many lines.
+    #[inline(always)]
+    unsafe fn line(&self, n_lines: usize, lane: usize, point: f32) -> usize {
+        // SAFETY: what the caller promises; a lane is one of sixteen.
+        let sum = |line: usize| unsafe { *self.0.get_unchecked(line).0.get_unchecked(lane) };
+        let line = (0..n_lines).map(|line| usize::from(sum(line) <= point)).sum();
+        if line < n_lines {
+            return line;
+        }
+        (1..n_lines).rev().find(|line| sum(*line) > sum(line - 1)).unwrap_or(0)
     }
 }
 
 /// How many tokens ahead lists are fetched.
 const AHEAD: usize = 12;
+/// How many lines of them.
+const FETCHED: usize = 8;
 
 /// A number for the change of a token, to be added up.
 #[inline(always)]
@@ -86,8 +102,9 @@ pub(super) unsafe fn resample<L: Lanes, P: Packing, const SPARSE: bool>(
         unsafe {
             if let Some(next) = docs.get(at + AHEAD).and_then(|doc| heads.get(*doc as usize)) {
                 let place = lines.as_ptr().wrapping_add(next.start as usize);
-                L::prefetch(place);
-                L::prefetch(place.cast::<u8>().wrapping_add(64));
+                for line in 0..(next.len as usize).div_ceil(16).min(FETCHED) {
+                    L::prefetch(place.wrapping_add(line));
+                }
             }
             let (old, doc) = (topics[at], docs[at] as usize);
             if old == NONE || old as usize >= counts.len() || doc >= heads.len() {
@@ -128,42 +145,28 @@ unsafe fn draw<L: Lanes, P: Packing, const SPARSE: bool>(
         let removed = (count as f32 + sampler.beta) * inverse;
         let less = *sampler.alpha.get_unchecked(o) * (removed - *sampler.phi.get_unchecked(o));
 
+        // Entries are taken in the order of lanes, and in a lane in that of lines: one running sum does for all of them.
         let n_lines = (head.len as usize).div_ceil(16);
-        let (mut of_doc, mut place_of_old) = (0.0, usize::MAX);
-        let mut only = None;
+        let (mut sums, mut is_there) = (L::zero(), 0);
         for at in 0..n_lines {
             let (products, lanes) = L::products(&*list.add(at), &sampler.phi, old, removed);
-            if lanes != 0 {
-                place_of_old = at * 16 + lanes.trailing_zeros() as usize;
-            }
-            let running = L::running(products);
-            of_doc += L::last(running);
-            only = Some((products, running));
+            (sums, is_there) = (L::sum(sums, products), is_there | lanes);
             if n_lines > 1 {
-                L::store(products, sampler.scratch.products.get_unchecked_mut(at));
-                *sampler.scratch.ends.get_unchecked_mut(at) = of_doc;
+                L::store(sums, sampler.scratch.0.get_unchecked_mut(at));
             }
         }
-        let (Some((products, running)), true) = (only, place_of_old != usize::MAX) else {
-            lost(old as i32, 0)
-        };
+        if is_there == 0 {
+            lost(old.cast_signed(), 0);
+        }
+        let running = L::running(sums);
+        let of_doc = L::last(running);
 
         let of_all = sampler.tree.total() + less;
         let point = random.random::<f32>() * (of_doc + of_all);
         let (new, place_of_new);
         if point < of_doc {
-            let (line, lane) = if n_lines == 1 {
-                (0, L::first_past(products, running, point).0)
-            } else {
-                let ends = &sampler.scratch.ends;
-                let mut line = 0;
-                while line + 1 < n_lines && *ends.get_unchecked(line) <= point {
-                    line += 1;
-                }
-                let before = if line == 0 { 0.0 } else { *ends.get_unchecked(line - 1) };
-                let products = L::load(sampler.scratch.products.get_unchecked(line));
-                (line, L::first_past(products, L::running(products), point - before).0)
-            };
+            let (lane, before) = L::first_past(sums, running, point);
+            let line = if n_lines == 1 { 0 } else { sampler.scratch.line(n_lines, lane, point - before) };
             new = (*list.add(line)).get(lane).0;
             if new == old {
                 return None;
@@ -182,9 +185,9 @@ unsafe fn draw<L: Lanes, P: Packing, const SPARSE: bool>(
                 sampler.tree.add(o, -less);
                 return None;
             }
-            let found = (0..n_lines).find_map(|at| L::place(&*list.add(at), new).map(|lane| at * 16 + lane));
-            place_of_new = found;
+            place_of_new = find::<L, P>(list, n_lines, new);
         }
+        let Some(place_of_old) = find::<L, P>(list, n_lines, old) else { lost(old.cast_signed(), 0) };
 
         *sampler.phi.get_unchecked_mut(o) = removed;
         *sampler.inverse.get_unchecked_mut(o) = inverse;
@@ -205,6 +208,23 @@ unsafe fn draw<L: Lanes, P: Packing, const SPARSE: bool>(
         move_one(head, list, place_of_old, (new, place_of_new));
         Some(new)
     }
+}
+
+/// The place of a topic in the first lines of a list.
+///
+/// # Safety
+/// There are so many lines.
+#[inline(always)]
+unsafe fn find<L: Lanes, P: Packing>(list: *const P, n_lines: usize, topic: u32) -> Option<usize> {
+    let mut at = 0;
+    while at < n_lines {
+        // SAFETY: what the caller promises.
+        if let Some(lane) = unsafe { L::place(&*list.add(at), topic) } {
+            return Some(at * 16 + lane);
+        }
+        at += 1;
+    }
+    None
 }
 
 /// A token moves from the entry at `from` to the topic `to`, which is in the list at the place given or not at all.

@@ -16,6 +16,16 @@ impl Lanes for Plain {
     type Floats = [f32; 16];
 
     #[inline(always)]
+    unsafe fn zero() -> [f32; 16] {
+        [0.0; 16]
+    }
+
+    #[inline(always)]
+    unsafe fn sum(a: [f32; 16], b: [f32; 16]) -> [f32; 16] {
+        std::array::from_fn(|lane| a[lane] + b[lane])
+    }
+
+    #[inline(always)]
     unsafe fn products<P: Packing>(line: &P, phi: &[f32], old: u32, removed: f32) -> ([f32; 16], u16) {
         let (mut products, mut lanes) = ([0.0; 16], 0);
         for (lane, product) in products.iter_mut().enumerate() {

@@ -10,7 +10,8 @@ use super::plan::Orders;
 use super::priors::{Digammas, Fit};
 use super::solver::{Cell, Documents, random, with};
 use super::tables::{
-    All, Counted, Counts, FREQUENT, FREQUENT_SUMS, Layout, PRIORS, RARE, RARE_SUMS, ROUNDS_ROWS, STAMP, TOPICS, TOTALS,
+    All, Counted, Counts, FREQUENT, FREQUENT_SUMS, Layout, PRIORS, RARE, RARE_SUMS, ROUNDS_ROWS, STAMP,
+    TOPICS, TOTALS,
 };
 use crate::data::Corpus;
 use crate::kernel::gibbs::{Priors, Sampler};
@@ -62,7 +63,12 @@ impl Setup {
 
     /// Does something with the topics of the documents of a part, which `topics` and its stamp say; afterwards they are
     /// of the stamp that is then there.
-    fn with_documents<R>(&self, part: usize, rows: &mut [i32], act: impl FnOnce(&mut [i32], &mut Documents) -> R) -> R {
+    fn with_documents<R>(
+        &self,
+        part: usize,
+        rows: &mut [i32],
+        act: impl FnOnce(&mut [i32], &mut Documents) -> R,
+    ) -> R {
         let mut kept = self.documents[part].lock().unwrap_or_else(PoisonError::into_inner);
         let (topics, stamp) = rows.split_at_mut(rows.len() - STAMP);
         let mut documents = match kept.take() {
@@ -98,7 +104,8 @@ impl Gibbs {
         if let Some((alpha, beta)) = &orders.priors
             && (*alpha != self.priors.alpha || *beta != self.priors.beta)
         {
-            (self.priors.alpha.clone_from(alpha), self.priors.beta) = (alpha.clone(), *beta);
+            self.priors.alpha.clone_from(alpha);
+            self.priors.beta = *beta;
             self.sampler.set(&self.priors);
         }
     }
@@ -177,7 +184,8 @@ impl Gibbs {
         if orders.tell_block {
             let prior = setup.grid.words.group.len() as f64 * self.priors.beta;
             let of_totals = Digammas::new(prior);
-            let of_totals: f64 = totals.iter().map(|total| of_totals.of((*total).max(0).cast_unsigned().into())).sum();
+            let of_totals: f64 =
+                totals.iter().map(|total| of_totals.of((*total).max(0).cast_unsigned().into())).sum();
             let n_words = setup.grid.words.group.len() as f64;
             sums.extend([of_words(self.priors.beta, &mut rows), n_words * of_totals]);
         }

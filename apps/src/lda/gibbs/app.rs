@@ -13,13 +13,13 @@ use super::grid::Grid;
 use super::plan::{Course, Plan};
 use super::priors::Fit;
 use super::tables::{All, Counted, FREQUENT, FREQUENT_SUMS, PRIORS, RARE, RARE_SUMS, STAMP, TOPICS, TOTALS};
+use crate::Error;
 use crate::catalog::{Array, Request, Trained, Watch};
 use crate::data::corpus::{Collection, CorpusOptions, read_corpus};
 use crate::kernel::gibbs::Priors;
 use crate::lda::output::Output;
 use crate::lda::params::Params;
 use crate::run::{self, Origin};
-use crate::Error;
 
 /// Trains by collapsed Gibbs sampling.
 pub(crate) fn train(request: &Request, watch: &Watch) -> Result<Trained, Error> {

@@ -103,7 +103,12 @@ struct Saved {
 }
 
 impl<S: Schedule> Plan<S> {
-    pub(super) fn new(inner: S, (n_parts, n_blocks): (usize, usize), priors: &Priors, course: Course) -> Self {
+    pub(super) fn new(
+        inner: S,
+        (n_parts, n_blocks): (usize, usize),
+        priors: &Priors,
+        course: Course,
+    ) -> Self {
         let state = State {
             alpha: priors.alpha.clone(),
             beta: priors.beta,
@@ -121,16 +126,19 @@ impl<S: Schedule> Plan<S> {
     fn dress(&mut self, mut task: Task) -> Task {
         let state = &mut self.state;
         let priors = state.fitted.then(|| (state.alpha.clone(), state.beta));
-        let mut orders = Orders { pass: 0, round: None, tell_part: false, tell_block: false, keep: false, priors };
+        let mut orders =
+            Orders { pass: 0, round: None, tell_part: false, tell_block: false, keep: false, priors };
         if let (Phase::Train, Some(block)) = (task.phase, task.block) {
             orders.pass = task.orders[0] as u64;
             orders.round = task.orders.get(1).map(|round| *round as u64);
-            let (of_part, of_block) = (&mut state.of_part[task.part.index()], &mut state.of_block[block.index()]);
+            let (of_part, of_block) =
+                (&mut state.of_part[task.part.index()], &mut state.of_block[block.index()]);
             *of_part += 1;
             *of_block += 1;
             let fits = self.course.fit != Fit::Nothing && orders.pass > self.course.burn_in;
             orders.tell_part = fits && of_part.is_multiple_of(self.n_blocks as u64);
-            orders.tell_block = fits && self.course.fit == Fit::Both && of_block.is_multiple_of(self.n_parts as u64);
+            orders.tell_block =
+                fits && self.course.fit == Fit::Both && of_block.is_multiple_of(self.n_parts as u64);
             orders.keep = self.course.samples > 1 && orders.pass + self.course.samples > self.course.sweeps;
         }
         task.orders = orders.write();
@@ -141,7 +149,8 @@ impl<S: Schedule> Plan<S> {
     fn learn(&mut self, task: &Task, findings: &Findings) {
         let orders = Orders::read(&task.orders);
         let state = &mut self.state;
-        let (of_part, of_block) = findings.sums.split_at(if orders.tell_part { state.alpha.len() + 1 } else { 0 });
+        let (of_part, of_block) =
+            findings.sums.split_at(if orders.tell_part { state.alpha.len() + 1 } else { 0 });
         if orders.tell_part {
             state.statistics.tell_part(task.part.index(), of_part);
         }

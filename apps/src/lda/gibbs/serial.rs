@@ -86,7 +86,7 @@ impl<'a> Serial<'a> {
         let n_words = self.grid.words.group.len();
         let mut counts = vec![0; self.totals.len() * n_words];
         for (word, (&block, &row)) in self.grid.words.group.iter().zip(&self.grid.words.row).enumerate() {
-            let (mut rows, row) = (&mut self.blocks[block as usize], row as usize);
+            let (rows, row) = (&mut self.blocks[block as usize], row as usize);
             let n_dense = self.grid.n_dense[block as usize];
             if row < n_dense {
                 let row = rows.dense(row).iter().enumerate();

@@ -51,7 +51,11 @@ impl Layout {
     pub(super) fn new(grid: &Grid, n_topics: usize) -> Self {
         let starts = |sizes: &mut dyn Iterator<Item = usize>| {
             let mut end = 0;
-            let starts = sizes.map(|size| std::mem::replace(&mut end, end + size) as u32).collect();
+            let mut starts = Vec::new();
+            for size in sizes {
+                starts.push(end as u32);
+                end += size;
+            }
             (starts, end)
         };
         let blocks = || grid.words.members.iter().zip(&grid.n_dense);
@@ -190,7 +194,7 @@ impl Counted {
     /// `beta` is for one count of each token: for sums of several samples it is as many times larger.
     pub(super) fn new(layout: &Arc<Layout>, counts: All, totals: &[i64], beta: f64) -> Self {
         let prior = layout.rows.len() as f64 * beta;
-        let base = totals.iter().map(|total| 1.0 / (total.max(&0).to_owned() as f64 + prior)).collect();
+        let base = totals.iter().map(|total| 1.0 / ((*total).max(0) as f64 + prior)).collect();
         Self { layout: Arc::clone(layout), counts, beta, base }
     }
 
