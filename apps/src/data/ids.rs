@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::names::Names;
+
 /// The ids behind dense indices 0, 1, 2, …: eight bytes an id where all are whole numbers, their text otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ids(Kind);
@@ -13,9 +15,8 @@ pub struct Ids(Kind);
 enum Kind {
     /// Ascending.
     Integers(Vec<u64>),
-    /// In order of first appearance, one after the other; `ends` says where each ends, `sorted` lists the
-    /// indices by text.
-    Texts { text: String, ends: Vec<usize>, sorted: Vec<u32> },
+    /// In order of first appearance.
+    Texts(Names),
 }
 
 impl Ids {
@@ -24,26 +25,15 @@ impl Ids {
         let integers: Option<Vec<u64>> = lines.iter().map(|line| integer(line.as_ref().as_bytes())).collect();
         match integers {
             Some(integers) if integers.is_sorted_by(|a, b| a < b) => Self(Kind::Integers(integers)),
-            _ => Self::texts(lines.iter().map(AsRef::as_ref)),
+            _ => Self(Kind::Texts(lines.iter().collect())),
         }
-    }
-
-    fn texts<'a>(names: impl Iterator<Item = &'a str>) -> Self {
-        let (mut text, mut ends) = (String::new(), Vec::new());
-        for name in names {
-            text.push_str(name);
-            ends.push(text.len());
-        }
-        let mut sorted: Vec<u32> = (0..dense(ends.len())).collect();
-        sorted.sort_by_key(|&index| slice(&text, &ends, index));
-        Self(Kind::Texts { text, ends, sorted })
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
         match &self.0 {
             Kind::Integers(integers) => integers.len(),
-            Kind::Texts { ends, .. } => ends.len(),
+            Kind::Texts(names) => names.len(),
         }
     }
 
@@ -56,10 +46,7 @@ impl Ids {
     pub fn index(&self, id: &str) -> Option<u32> {
         match &self.0 {
             Kind::Integers(integers) => integers.binary_search(&integer(id.as_bytes())?).ok().map(dense),
-            Kind::Texts { text, ends, sorted } => {
-                let found = sorted.binary_search_by(|&index| slice(text, ends, index).cmp(id)).ok()?;
-                Some(sorted[found])
-            }
+            Kind::Texts(names) => names.index(id),
         }
     }
 
@@ -67,7 +54,7 @@ impl Ids {
     pub fn id(&self, index: u32) -> Cow<'_, str> {
         match &self.0 {
             Kind::Integers(integers) => Cow::Owned(integers[index as usize].to_string()),
-            Kind::Texts { text, ends, .. } => Cow::Borrowed(slice(text, ends, index)),
+            Kind::Texts(names) => Cow::Borrowed(names.get(index)),
         }
     }
 
@@ -77,13 +64,8 @@ impl Ids {
     }
 }
 
-fn slice<'a>(text: &'a str, ends: &[usize], index: u32) -> &'a str {
-    let index = index as usize;
-    let start = if index == 0 { 0 } else { ends[index - 1] };
-    &text[start..ends[index]]
-}
-
-fn dense(n: usize) -> u32 {
+/// An index of 32 bits.
+pub(super) fn dense(n: usize) -> u32 {
     u32::try_from(n).expect("memory ends before there are 2^32 distinct ids")
 }
 
@@ -217,7 +199,7 @@ impl Interner {
         let integers: Option<Vec<u64>> = self.names.iter().map(Name::integer).collect();
         let Some(mut integers) = integers else {
             let names: Vec<Cow<'_, str>> = self.names.iter().map(Name::text).collect();
-            return (Ids::texts(names.iter().map(AsRef::as_ref)), None);
+            return (Ids(Kind::Texts(names.iter().collect())), None);
         };
         let mut order: Vec<u32> = (0..dense(integers.len())).collect();
         order.sort_unstable_by_key(|&index| integers[index as usize]);

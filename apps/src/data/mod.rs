@@ -4,6 +4,7 @@
 //! |---|---|
 //! | libsvm (svmlight) text, MatrixMarket | [`read_samples`]: a sparse matrix of samples and their labels |
 //! | `user item rating` text, MatrixMarket | [`read_ratings`], and [`read_ratings_with`] for held-out data |
+//! | UCI bag of words, LDA-C, libsvm counts, MatrixMarket, plain text | [`corpus`]: documents as counts of words |
 //! | NumPy arrays | [`npy`] |
 //! | lists of names, a line each | [`text`] |
 //!
@@ -31,6 +32,7 @@ mod facts;
 mod ids;
 mod libsvm;
 mod matrix_market;
+mod names;
 pub mod npy;
 mod pipeline;
 mod ratings;

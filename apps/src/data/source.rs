@@ -105,6 +105,11 @@ impl Source {
         self.rest[self.at..].get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start))
     }
 
+    /// What was read ahead and is still to be handed out.
+    pub(super) fn head(&self) -> &[u8] {
+        &self.rest[self.at..]
+    }
+
     /// An error about this line of the file.
     pub(super) fn line_error(&self, line: u64, problem: impl Into<String>) -> Error {
         Error::Line { path: self.path.clone(), line, problem: problem.into() }
@@ -206,7 +211,9 @@ impl Source {
             );
         }
         if memchr::memchr(0, &self.rest).is_some() {
-            return Err(self.data_error("a binary file, expected text (libsvm, MatrixMarket or ratings)"));
+            return Err(
+                self.data_error("a binary file, expected text (libsvm, MatrixMarket, ratings or documents)")
+            );
         }
         Ok(())
     }

@@ -60,11 +60,12 @@ fn words(documents: &Collection, n_words: usize) -> Vec<String> {
 /// `p(w | k)`: topics x words.
 fn topic_word(topics: &impl Topics) -> Array2<f32> {
     let mut table = Array2::zeros((topics.n_topics(), topics.n_words()));
-    let mut row = WordRow::new(topics.n_topics());
+    let (mut row, mut shares) = (WordRow::new(topics.n_topics()), vec![0.0; topics.n_topics()]);
     for (word, mut column) in table.columns_mut().into_iter().enumerate() {
         row.clear();
         topics.word(word as u32, &mut row);
-        row.shares(topics.base(), |topic, share| column[topic] = share as f32);
+        row.shares(topics.base(), &mut shares);
+        column.iter_mut().zip(&shares).for_each(|(to, share)| *to = *share as f32);
     }
     table
 }

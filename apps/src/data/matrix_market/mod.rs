@@ -19,7 +19,7 @@ mod header;
 
 use entries::Entries;
 pub(super) use entries::read_entries;
-pub(super) use header::{BANNER, Header};
+pub(super) use header::{BANNER, Header, Layout, Symmetry};
 
 /// Reads a design from `source` and its labels from the file that the options name.
 pub(super) fn read_samples(

@@ -46,7 +46,7 @@ fn files_of_other_kinds_are_refused_by_name() {
         ),
         (b"1 1:1\r2 1:1\r", ": lines end in a carriage return alone; convert it with tr '\\r' '\\n'"),
         (b"\xFF\xFE1\0", ": UTF-16 text, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8"),
-        (b"\x93NUMPY\x01\0", ": a binary file, expected text (libsvm, MatrixMarket or ratings)"),
+        (b"\x93NUMPY\x01\0", ": a binary file, expected text (libsvm, MatrixMarket, ratings or documents)"),
     ];
     for (bytes, problem) in cases {
         assert_eq!(refused(bytes), problem);

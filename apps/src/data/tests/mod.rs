@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use super::source::Source;
 use super::*;
 
+mod corpus;
+mod documents;
 mod files;
 mod libsvm;
 mod matrix_market;
