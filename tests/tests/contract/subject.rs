@@ -37,6 +37,7 @@ pub(crate) fn of(app: &str) -> Vec<Subject> {
         "lasso" => vec![lasso_dense(), lasso_sparse()],
         "logistic" => vec![two_classes(), many_classes()],
         "mf" => vec![mf()],
+        "lda" => vec![topics()],
         other => panic!("{other} is in the catalog and not in the contract: say here what it is tested on"),
     }
 }
@@ -226,5 +227,36 @@ fn mf() -> Subject {
         schedules: &["rotation"],
         many: 200,
         test_metric: ("rmse", "test_rmse"),
+    }
+}
+
+fn topics() -> Subject {
+    Subject {
+        what: "documents",
+        data: shipped("manuals.train.txt.zst"),
+        test: shipped("manuals.test.txt.zst"),
+        one_sample: "1\n3\n2\n1 1 2\n1 3 1\n",
+        options: &[("topics", "12"), ("sweeps", "60")],
+        long: &[("sweeps", "1000000")],
+        serial: |request| {
+            use slackline_apps::data::corpus::{CorpusOptions, read_corpus};
+            use slackline_apps::kernel::gibbs::Priors;
+            use slackline_apps::lda::{gibbs::grid::Grid, gibbs::serial::Serial, params::Params};
+            let documents =
+                read_corpus(&request.data, &CorpusOptions::default(), &|_| {}).expect("documents");
+            let params = Params::parse(&request.options, request.workers, false).expect("good options");
+            let corpus = &documents.train.corpus;
+            let shape = (params.parts, params.blocks);
+            let grid = Grid::new(corpus, shape, params.topics, request.seed).expect("documents");
+            let alpha = vec![params.alpha; params.topics];
+            let priors = Priors { alpha, beta: params.beta, n_words: corpus.n_words };
+            let mut serial = Serial::new(&grid, &priors, request.seed);
+            (0..=params.sweeps).for_each(|_| serial.pass());
+            serial.log_likelihood()
+        },
+        tolerance: 0.03,
+        schedules: &["rotation", "rounds"],
+        many: 200,
+        test_metric: ("perplexity", "test_perplexity"),
     }
 }

@@ -82,7 +82,8 @@ const FETCHED: usize = 8;
 /// A number for the change of a token, to be added up.
 #[inline(always)]
 pub(super) fn fingerprint(token: usize, topic: u32) -> u64 {
-    (token as u64 ^ u64::from(topic) << 32).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    let place = (token as u64 ^ u64::from(topic) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (place ^ place >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
 /// Draws the topic of every token in turn.

@@ -6,6 +6,7 @@ use actix::prelude::*;
 use slackline::prelude::*;
 
 use super::grid::Grid;
+use super::likelihood::log_of_documents;
 use super::plan::Orders;
 use super::priors::{Digammas, Fit};
 use super::solver::{Cell, Documents, random, with};
@@ -15,7 +16,6 @@ use super::tables::{
 };
 use crate::data::Corpus;
 use crate::kernel::gibbs::{Priors, Sampler};
-use crate::lda::evaluation::special::ln_gamma;
 use crate::lda::evaluation::{Completion, joint};
 
 /// What workers share and nobody changes, and the topics of documents, which follow from those of their tokens.
@@ -284,19 +284,4 @@ fn of_words(beta: f64, rows: &mut Counts<'_>) -> f64 {
         sum += rows.rare.sparse_row(row).iter().map(|entry| of(entry.1)).sum::<f64>();
     }
     sum
-}
-
-/// `log p(z | α)` of documents: `Σ_d log Γ(Σα)/Γ(n_d + Σα) + Σ_dk log Γ(n_dk + α_k)/Γ(α_k)`.
-fn log_of_documents(alpha: &[f64], lengths: &[u32], documents: &Documents) -> f64 {
-    let none: Vec<f64> = alpha.iter().map(|alpha| ln_gamma(*alpha)).collect();
-    let all: f64 = alpha.iter().sum();
-    let mut log = 0.0;
-    with!(documents, lists => {
-        for doc in 0..lengths.len() {
-            let of_topics = lists.of(doc).map(|(k, n)| ln_gamma(f64::from(n) + alpha[k as usize]) - none[k as usize]);
-            log += of_topics.sum::<f64>();
-        }
-    });
-    let none = ln_gamma(all);
-    log + lengths.iter().map(|length| none - ln_gamma(f64::from(*length) + all)).sum::<f64>()
 }

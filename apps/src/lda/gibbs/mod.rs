@@ -3,6 +3,7 @@
 mod actor;
 pub(super) mod app;
 pub mod grid;
+mod likelihood;
 mod plan;
 pub mod priors;
 pub mod serial;
@@ -11,3 +12,6 @@ mod tables;
 
 /// The metric of held-out documents.
 const PERPLEXITY: &str = "test_perplexity";
+
+#[cfg(test)]
+mod tests;

@@ -1,13 +1,16 @@
 //! The same, one cell after the other in one thread: oracle and baseline.
 
 use super::grid::Grid;
+use super::likelihood::log_of_documents;
 use super::solver::{Cell, Documents, Rows, random};
 use crate::kernel::gibbs::{NONE, Priors, Sampler};
+use crate::lda::evaluation::joint;
 
 /// Collapsed Gibbs sampling of a whole corpus.
 #[derive(Debug)]
 pub struct Serial<'a> {
     grid: &'a Grid,
+    priors: Priors,
     sampler: Sampler,
     seed: u64,
     pass: u64,
@@ -46,6 +49,7 @@ impl<'a> Serial<'a> {
         });
         Self {
             grid,
+            priors: priors.clone(),
             sampler: Sampler::new(priors),
             seed,
             pass: 0,
@@ -79,6 +83,19 @@ impl<'a> Serial<'a> {
             }
         }
         self.pass += 1;
+    }
+
+    /// The joint log-likelihood of the words and their topics, priors integrated out, per token.
+    pub fn log_likelihood(&mut self) -> f64 {
+        let (alpha, beta) = (self.priors.alpha.clone(), self.priors.beta);
+        let parts = self.grid.parts.iter().zip(&self.documents);
+        let of_documents: f64 =
+            parts.map(|(part, documents)| log_of_documents(&alpha, &part.lengths, documents)).sum();
+        let counts = self.counts().into_iter().filter(|count| *count > 0).map(i32::cast_unsigned);
+        let of_counts = joint::of_counts(counts, beta);
+        let totals = self.totals.iter().map(|total| u64::from(total.cast_unsigned()));
+        let of_totals = joint::of_totals(totals, self.priors.n_words, beta);
+        (of_documents + of_counts + of_totals) / self.grid.n_tokens as f64
     }
 
     /// How often each topic has each word, topic by topic: `n_topics x n_words` numbers.
