@@ -13,7 +13,7 @@
 //!
 //! where the `n` leave the token out. The tokens of a word are visited one after the other, so `φ` stays in the first
 //! level cache and changes at two places a token at most. The first sum runs over the few topics of the document, 16 at a
-//! time; the second is a [`Tree`](tree::Tree) of sums of 16, drawn from in `log₁₆ K` steps, so that a token costs the
+//! time; the second is a tree of sums of 16, drawn from in `log₁₆ K` steps, so that a token costs the
 //! topics of its document and no more, however many topics there are. The split is that of SparseLDA (Yao, Mimno and
 //! McCallum 2009), turned round to go word by word as F+LDA does (Yu, Hsieh, Yun, Vishwanathan and Dhillon 2015).
 //!

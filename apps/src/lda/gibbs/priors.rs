@@ -146,7 +146,7 @@ mod tests {
             .map(|_| {
                 let mut counts = [0u64; 3];
                 for n in 0..60 {
-                    let mut point = random.random::<f64>() * (3.0 + n as f64);
+                    let mut point = random.random::<f64>() * (3.0 + f64::from(n));
                     let topic = (0..2).find(|k| {
                         point -= truth[*k] + counts[*k] as f64;
                         point < 0.0
