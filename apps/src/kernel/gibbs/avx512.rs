@@ -4,7 +4,7 @@ use std::arch::x86_64::*;
 
 use super::Sampler;
 use super::draw::{self, Lanes, Tokens};
-use super::lists::Packing;
+use super::lists::{Lists, Packing, Topic};
 use super::tree::Line;
 
 struct Wide512;
@@ -12,12 +12,20 @@ struct Wide512;
 /// # Safety
 /// The processor has these instructions.
 #[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,bmi1,popcnt,fma")]
-pub(super) unsafe fn resample<P: Packing, const SPARSE: bool>(
+pub(super) unsafe fn resample<P: Packing, T: Topic, const SPARSE: bool>(
     sampler: &mut Sampler,
-    tokens: Tokens<'_, P>,
+    tokens: Tokens<'_, P, T>,
 ) -> u64 {
     // SAFETY: as this function.
-    unsafe { draw::resample::<Wide512, P, SPARSE>(sampler, tokens) }
+    unsafe { draw::resample::<Wide512, P, T, SPARSE>(sampler, tokens) }
+}
+
+/// # Safety
+/// The processor has these instructions.
+#[target_feature(enable = "avx512f,avx512dq,avx512bw,avx512vl,bmi1,popcnt,fma")]
+pub(super) unsafe fn add<P: Packing, T: Topic>(lists: &mut Lists<P>, docs: &[u32], topics: &[T]) {
+    // SAFETY: as this function.
+    unsafe { draw::add::<Wide512, P, T>(lists, docs, topics) }
 }
 
 /// Topics and counts of a line.

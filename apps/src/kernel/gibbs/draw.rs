@@ -9,9 +9,9 @@
 use rand::RngExt;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::lists::{Head, Lists, Packing};
+use super::Sampler;
+use super::lists::{Head, Lists, Packing, Topic};
 use super::tree::Line;
-use super::{NONE, Sampler};
 
 /// Registers of sixteen numbers.
 ///
@@ -37,9 +37,9 @@ pub(super) trait Lanes {
 }
 
 /// What `resample` works on.
-pub(super) struct Tokens<'a, P> {
+pub(super) struct Tokens<'a, P, T> {
     pub(super) docs: &'a [u32],
-    pub(super) topics: &'a mut [i32],
+    pub(super) topics: &'a mut [T],
     pub(super) counts: &'a mut [i32],
     pub(super) lists: &'a mut Lists<P>,
     pub(super) random: &'a mut Xoshiro256PlusPlus,
@@ -64,13 +64,19 @@ impl Scratch {
     /// There is room for so many lines.
     #[inline(always)]
     unsafe fn line(&self, n_lines: usize, lane: usize, point: f32) -> usize {
-        // SAFETY: what the caller promises; a lane is one of sixteen.
-        let sum = |line: usize| unsafe { *self.0.get_unchecked(line).0.get_unchecked(lane) };
-        let line = (0..n_lines).map(|line| usize::from(sum(line) <= point)).sum();
-        if line < n_lines {
-            return line;
+        let (mut at, mut line) = (0, 0);
+        while at < n_lines {
+            // SAFETY: what the caller promises; a lane is one of sixteen.
+            line += usize::from(unsafe { *self.0.get_unchecked(at).0.get_unchecked(lane) } <= point);
+            at += 1;
         }
-        (1..n_lines).rev().find(|line| sum(*line) > sum(line - 1)).unwrap_or(0)
+        if line < n_lines { line } else { self.last(n_lines, lane) }
+    }
+
+    /// The last line that adds to the sum of a lane.
+    #[cold]
+    fn last(&self, n_lines: usize, lane: usize) -> usize {
+        (1..n_lines).rev().find(|line| self.0[*line].0[lane] > self.0[line - 1].0[lane]).unwrap_or(0)
     }
 }
 
@@ -91,9 +97,9 @@ pub(super) fn fingerprint(token: usize, topic: u32) -> u64 {
 /// # Safety
 /// See [`Lanes`].
 #[inline(always)]
-pub(super) unsafe fn resample<L: Lanes, P: Packing, const SPARSE: bool>(
+pub(super) unsafe fn resample<L: Lanes, P: Packing, T: Topic, const SPARSE: bool>(
     sampler: &mut Sampler,
-    tokens: Tokens<'_, P>,
+    tokens: Tokens<'_, P, T>,
 ) -> u64 {
     let Tokens { docs, topics, counts, lists, random } = tokens;
     let (heads, lines) = lists.raw();
@@ -107,14 +113,14 @@ pub(super) unsafe fn resample<L: Lanes, P: Packing, const SPARSE: bool>(
                     L::prefetch(place.wrapping_add(line));
                 }
             }
-            let (old, doc) = (topics[at], docs[at] as usize);
-            if old == NONE || old as usize >= counts.len() || doc >= heads.len() {
+            let (old, doc) = (topics[at].get().unwrap_or(u32::MAX), docs[at] as usize);
+            if old as usize >= counts.len() || doc >= heads.len() {
                 lost(old, doc);
             }
             let head = heads.get_unchecked_mut(doc);
             let list = lines.as_mut_ptr().add(head.start as usize);
-            if let Some(new) = draw::<L, P, SPARSE>(sampler, counts, (old as u32, head, list), random) {
-                *topics.get_unchecked_mut(at) = new.cast_signed();
+            if let Some(new) = draw::<L, P, SPARSE>(sampler, counts, (old, head, list), random) {
+                *topics.get_unchecked_mut(at) = T::of(new);
                 change = change.wrapping_add(fingerprint(at, new));
             }
         }
@@ -123,7 +129,7 @@ pub(super) unsafe fn resample<L: Lanes, P: Packing, const SPARSE: bool>(
 }
 
 #[cold]
-fn lost(topic: i32, doc: usize) -> ! {
+fn lost(topic: u32, doc: usize) -> ! {
     panic!("a token of document {doc} has the topic {topic}: one of them is not there, or its list lacks it")
 }
 
@@ -157,7 +163,7 @@ unsafe fn draw<L: Lanes, P: Packing, const SPARSE: bool>(
             }
         }
         if is_there == 0 {
-            lost(old.cast_signed(), 0);
+            lost(old, 0);
         }
         let running = L::running(sums);
         let of_doc = L::last(running);
@@ -176,19 +182,14 @@ unsafe fn draw<L: Lanes, P: Packing, const SPARSE: bool>(
             sampler.tree.add(o, less);
         } else {
             sampler.tree.add(o, less);
-            let within = |line: &Line, point| {
-                let floats = L::load(line);
-                let (lane, before) = L::first_past(floats, L::running(floats), point);
-                (lane, point - before)
-            };
-            new = sampler.tree.find(point - of_doc, within) as u32;
+            new = sampler.tree.find::<L>(point - of_doc) as u32;
             if new == old {
                 sampler.tree.add(o, -less);
                 return None;
             }
             place_of_new = find::<L, P>(list, n_lines, new);
         }
-        let Some(place_of_old) = find::<L, P>(list, n_lines, old) else { lost(old.cast_signed(), 0) };
+        let Some(place_of_old) = find::<L, P>(list, n_lines, old) else { lost(old, 0) };
 
         *sampler.phi.get_unchecked_mut(o) = removed;
         *sampler.inverse.get_unchecked_mut(o) = inverse;
@@ -211,12 +212,26 @@ unsafe fn draw<L: Lanes, P: Packing, const SPARSE: bool>(
     }
 }
 
+/// Takes in tokens as [`Lists::add`] says.
+///
+/// # Safety
+/// See [`Lanes`].
+#[inline(always)]
+pub(super) unsafe fn add<L: Lanes, P: Packing, T: Topic>(lists: &mut Lists<P>, docs: &[u32], topics: &[T]) {
+    for (doc, topic) in docs.iter().zip(topics) {
+        if let Some(topic) = topic.get() {
+            // SAFETY: what the caller promises.
+            unsafe { lists.add_one::<L>(*doc as usize, topic) };
+        }
+    }
+}
+
 /// The place of a topic in the first lines of a list.
 ///
 /// # Safety
 /// There are so many lines.
 #[inline(always)]
-unsafe fn find<L: Lanes, P: Packing>(list: *const P, n_lines: usize, topic: u32) -> Option<usize> {
+pub(super) unsafe fn find<L: Lanes, P: Packing>(list: *const P, n_lines: usize, topic: u32) -> Option<usize> {
     let mut at = 0;
     while at < n_lines {
         // SAFETY: what the caller promises.

@@ -2,6 +2,9 @@
 
 use std::fmt::Debug;
 
+use super::Instructions;
+use super::draw::{Lanes, find};
+
 /// How sixteen topics and their counts are put into memory. Entries with the count 0 are free.
 pub trait Packing: Copy + Default + Debug + Send + Sync + 'static {
     /// The largest topic and count that it holds.
@@ -12,6 +15,48 @@ pub trait Packing: Copy + Default + Debug + Send + Sync + 'static {
     fn put(&mut self, lane: usize, topic: u32, count: u32);
     /// The sixteen entries as they lie in memory: one line of topics and counts in halves of 32 bits, or one of each.
     fn words(&self) -> (&[u32; 16], Option<&[u32; 16]>);
+}
+
+/// How the topic of a token is put into memory.
+pub trait Topic: Copy + Send + Sync + 'static {
+    /// Topics it can tell apart.
+    const MOST: usize;
+    /// None yet.
+    const NONE: Self;
+    /// This topic, below [`Topic::MOST`].
+    fn of(topic: u32) -> Self;
+    /// The topic, if there is one.
+    fn get(self) -> Option<u32>;
+}
+
+impl Topic for u16 {
+    const MOST: usize = Self::MAX as usize;
+    const NONE: Self = Self::MAX;
+
+    #[inline(always)]
+    fn of(topic: u32) -> Self {
+        topic as Self
+    }
+
+    #[inline(always)]
+    fn get(self) -> Option<u32> {
+        (self != Self::NONE).then_some(u32::from(self))
+    }
+}
+
+impl Topic for i32 {
+    const MOST: usize = Self::MAX as usize;
+    const NONE: Self = -1;
+
+    #[inline(always)]
+    fn of(topic: u32) -> Self {
+        topic.cast_signed()
+    }
+
+    #[inline(always)]
+    fn get(self) -> Option<u32> {
+        u32::try_from(self).ok()
+    }
 }
 
 /// Topics and counts below 2¹⁶: an entry is four bytes, sixteen are one line of the cache.
@@ -138,30 +183,42 @@ impl<P: Packing> Lists<P> {
         self.lines.fill(P::default());
     }
 
-    /// One more token of a document has this topic.
+    /// Takes in tokens: the document and the topic of each, where it has one.
     ///
     /// # Panics
-    /// If there is no such document or topic, or the document has more tokens now than it was made for.
-    pub fn add(&mut self, doc: usize, topic: u32) {
+    /// If there is no such document or topic, or a document has more tokens now than it was made for.
+    pub fn add<T: Topic>(&mut self, docs: &[u32], topics: &[T]) {
+        assert_eq!(docs.len(), topics.len(), "one topic a token");
+        match Instructions::detect() {
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the processor has the instructions.
+            Instructions::Avx512 => unsafe { super::avx512::add(self, docs, topics) },
+            Instructions::Portable => super::portable::add(self, docs, topics),
+        }
+    }
+
+    /// One more token of a document has this topic.
+    ///
+    /// # Safety
+    /// See [`Lanes`].
+    #[inline(always)]
+    pub(super) unsafe fn add_one<L: Lanes>(&mut self, doc: usize, topic: u32) {
         assert!((topic as usize) < self.n_topics, "topic {topic} of {}", self.n_topics);
         let end = self.heads.get(doc + 1).map_or(self.lines.len(), |next| next.start as usize);
         let Head { start, len } = &mut self.heads[doc];
         let lines = &mut self.lines[*start as usize..end];
-        for (at, line) in lines.iter_mut().enumerate() {
-            for lane in 0..16 {
-                let (there, count) = line.get(lane);
-                if count == 0 {
-                    line.put(lane, topic, 1);
-                    *len = (at * 16 + lane + 1) as u32;
-                    return;
-                }
-                if there == topic {
-                    line.put(lane, topic, count + 1);
-                    return;
-                }
-            }
+        let used = (*len as usize).div_ceil(16);
+        // SAFETY: a list is inside its lines; what the caller promises.
+        if let Some(place) = unsafe { find::<L, P>(lines.as_ptr(), used, topic) } {
+            let line = &mut lines[place / 16];
+            let count = line.get(place % 16).1;
+            line.put(place % 16, topic, count + 1);
+        } else {
+            let place = *len as usize;
+            assert!(place / 16 < lines.len(), "document {doc} has more topics than tokens");
+            lines[place / 16].put(place % 16, topic, 1);
+            *len += 1;
         }
-        panic!("document {doc} has more topics than tokens");
     }
 }
 

@@ -39,21 +39,18 @@ mod tests;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-pub use lists::{Lists, Narrow, Packing, Topics, Wide};
+pub use lists::{Lists, Narrow, Packing, Topic, Topics, Wide};
 
 use draw::Tokens;
 use tree::Tree;
 
-/// The topic of a token that has none yet.
-pub const NONE: i32 = -1;
-
 /// The tokens of one word in a part: the document of each, and its topic.
 #[derive(Debug)]
-pub struct Occurrences<'a> {
+pub struct Occurrences<'a, T> {
     /// Row of the document of each token; those of one document stand together.
     pub docs: &'a [u32],
-    /// The topic of each token, below the number of topics.
-    pub topics: &'a mut [i32],
+    /// The topic of each token.
+    pub topics: &'a mut [T],
 }
 
 /// The priors of a model.
@@ -190,10 +187,10 @@ impl Sampler {
     ///
     /// # Panics
     /// If a token has a topic or a document that is not there, or `lists` is not that of these tokens.
-    pub fn dense<P: Packing>(
+    pub fn dense<P: Packing, T: Topic>(
         &mut self,
         counts: &mut [i32],
-        tokens: &mut Occurrences<'_>,
+        tokens: &mut Occurrences<'_, T>,
         lists: &mut Lists<P>,
         random: &mut Xoshiro256PlusPlus,
     ) -> u64 {
@@ -203,7 +200,7 @@ impl Sampler {
         }
         self.tree.build(&self.alpha, &self.phi);
         self.at_base = false;
-        self.resample::<P, false>(counts, tokens, lists, random)
+        self.resample::<P, T, false>(counts, tokens, lists, random)
     }
 
     /// Samples the topics of a word whose counts are a list of non-zeros, topics ascending. Returns as
@@ -211,10 +208,10 @@ impl Sampler {
     ///
     /// # Panics
     /// As [`dense`](Self::dense), and if the list has a topic that is not there.
-    pub fn sparse<P: Packing>(
+    pub fn sparse<P: Packing, T: Topic>(
         &mut self,
         row: &mut Vec<(u32, i32)>,
-        tokens: &mut Occurrences<'_>,
+        tokens: &mut Occurrences<'_, T>,
         lists: &mut Lists<P>,
         random: &mut Xoshiro256PlusPlus,
     ) -> u64 {
@@ -230,7 +227,7 @@ impl Sampler {
             self.touched.push(topic);
             self.put(k, (count as f32 + self.beta) * self.inverse[k]);
         }
-        let change = self.resample::<P, true>(&mut counts, tokens, lists, random);
+        let change = self.resample::<P, T, true>(&mut counts, tokens, lists, random);
         row.clear();
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
@@ -253,10 +250,10 @@ impl Sampler {
         self.phi[k] = phi;
     }
 
-    fn resample<P: Packing, const SPARSE: bool>(
+    fn resample<P: Packing, T: Topic, const SPARSE: bool>(
         &mut self,
         counts: &mut [i32],
-        tokens: &mut Occurrences<'_>,
+        tokens: &mut Occurrences<'_, T>,
         lists: &mut Lists<P>,
         random: &mut Xoshiro256PlusPlus,
     ) -> u64 {
@@ -268,33 +265,30 @@ impl Sampler {
         match lanes {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the processor has the instructions.
-            Instructions::Avx512 => unsafe { avx512::resample::<P, SPARSE>(self, tokens) },
-            Instructions::Portable => portable::resample::<P, SPARSE>(self, tokens),
+            Instructions::Avx512 => unsafe { avx512::resample::<P, T, SPARSE>(self, tokens) },
+            Instructions::Portable => portable::resample::<P, T, SPARSE>(self, tokens),
         }
     }
 }
 
 /// Gives tokens without a topic one each, all topics alike likely; returns as [`Sampler::dense`] does.
 ///
-/// `count` is told the topic of each token.
-///
 /// # Panics
 /// If a token is of a document that is not there.
-pub fn assign<P: Packing>(
-    tokens: &mut Occurrences<'_>,
+pub fn assign<P: Packing, T: Topic>(
+    tokens: &mut Occurrences<'_, T>,
     lists: &mut Lists<P>,
     random: &mut Xoshiro256PlusPlus,
-    mut count: impl FnMut(u32),
 ) -> u64 {
     use rand::RngExt;
+    assert!(lists.n_topics() <= T::MOST, "a token tells {} topics apart", T::MOST);
     let n_topics = lists.n_topics() as u32;
     let mut change = 0u64;
-    for (at, (doc, topic)) in tokens.docs.iter().zip(&mut *tokens.topics).enumerate() {
+    for (at, topic) in tokens.topics.iter_mut().enumerate() {
         let drawn = random.random_range(0..n_topics);
-        *topic = drawn.cast_signed();
-        lists.add(*doc as usize, drawn);
-        count(drawn);
+        *topic = T::of(drawn);
         change = change.wrapping_add(draw::fingerprint(at, drawn));
     }
+    lists.add(tokens.docs, tokens.topics);
     change
 }

@@ -2,14 +2,22 @@
 
 use super::Sampler;
 use super::draw::{self, Lanes, Tokens};
-use super::lists::Packing;
+use super::lists::{Lists, Packing, Topic};
 use super::tree::Line;
 
 struct Plain;
 
-pub(super) fn resample<P: Packing, const SPARSE: bool>(sampler: &mut Sampler, tokens: Tokens<'_, P>) -> u64 {
+pub(super) fn resample<P: Packing, T: Topic, const SPARSE: bool>(
+    sampler: &mut Sampler,
+    tokens: Tokens<'_, P, T>,
+) -> u64 {
     // SAFETY: plain loops need no instructions that a processor may lack.
-    unsafe { draw::resample::<Plain, P, SPARSE>(sampler, tokens) }
+    unsafe { draw::resample::<Plain, P, T, SPARSE>(sampler, tokens) }
+}
+
+pub(super) fn add<P: Packing, T: Topic>(lists: &mut Lists<P>, docs: &[u32], topics: &[T]) {
+    // SAFETY: plain loops need no instructions that a processor may lack.
+    unsafe { draw::add::<Plain, P, T>(lists, docs, topics) }
 }
 
 impl Lanes for Plain {

@@ -40,13 +40,14 @@ impl<P: Packing> State<P> {
         let mut totals = vec![0; n_topics];
         let (mut topics, mut counts) = (Vec::new(), Vec::new());
         for docs in &docs {
-            let mut of_word = vec![NONE; docs.len()];
+            let mut of_word = vec![<i32 as Topic>::NONE; docs.len()];
             let mut row = vec![0; n_topics];
             let mut tokens = Occurrences { docs, topics: &mut of_word };
-            assign(&mut tokens, &mut lists, &mut random, |topic| {
-                row[topic as usize] += 1;
-                totals[topic as usize] += 1;
-            });
+            assign(&mut tokens, &mut lists, &mut random);
+            for topic in &of_word {
+                row[*topic as usize] += 1;
+                totals[*topic as usize] += 1;
+            }
             topics.push(of_word);
             counts.push(row);
         }

@@ -1,5 +1,7 @@
 //! Sums of sixteen sums of sixteen weights: a change costs one addition a level, a draw one comparison of sixteen.
 
+use super::draw::Lanes;
+
 /// Weights and their sums, level by level (the F+tree of Yu et al. 2015 with a fan-out of 16).
 #[derive(Debug)]
 pub(super) struct Tree {
@@ -67,14 +69,22 @@ impl Tree {
         self.total += change;
     }
 
-    /// The first `k` of which the sum of the weights up to it passes `point`, which lies below the total. `within` finds that
-    /// place in a line, and what is left of the point.
+    /// The first `k` of which the sum of the weights up to it passes `point`, which lies below the total.
+    ///
+    /// # Safety
+    /// See [`Lanes`].
     #[inline(always)]
-    pub(super) fn find(&self, point: f32, within: impl Fn(&Line, f32) -> (usize, f32)) -> usize {
+    pub(super) unsafe fn find<L: Lanes>(&self, point: f32) -> usize {
         let (mut place, mut rest) = (0, point);
-        for level in self.levels.iter().rev() {
-            let (lane, left) = within(&level[place], rest);
-            (place, rest) = (place * 16 + lane, left);
+        let mut level = self.levels.len();
+        while level > 0 {
+            level -= 1;
+            // SAFETY: what the caller promises.
+            let (lane, before) = unsafe {
+                let floats = L::load(&self.levels[level][place]);
+                L::first_past(floats, L::running(floats), rest)
+            };
+            (place, rest) = (place * 16 + lane, rest - before);
         }
         place
     }

@@ -9,7 +9,7 @@ use super::grid::Grid;
 use super::likelihood::log_of_documents;
 use super::plan::Orders;
 use super::priors::{Digammas, Fit};
-use super::solver::{Cell, Documents, random, with};
+use super::solver::{Assignment, Cell, Documents, random, with};
 use super::tables::{
     All, Counted, Counts, FREQUENT, FREQUENT_SUMS, Layout, PRIORS, RARE, RARE_SUMS, ROUNDS_ROWS, STAMP,
     TOPICS, TOTALS,
@@ -76,7 +76,8 @@ impl Setup {
             other => {
                 let made = || Documents::new(&self.grid.parts[part], self.priors.alpha.len());
                 let mut documents = other.map_or_else(made, |kept| kept.documents);
-                documents.rebuild(&self.grid.parts[part], topics);
+                let topics = Assignment::of(topics, self.priors.alpha.len());
+                documents.rebuild(&self.grid.parts[part], &topics);
                 documents
             }
         };
@@ -164,6 +165,7 @@ impl Gibbs {
         let before = totals.clone();
         setup.with_documents(part, topics.values(), |tokens, documents| {
             let (topics, stamp) = tokens.split_at_mut(tokens.len() - STAMP);
+            let topics = Assignment::of(topics, n_topics);
             let (of_part, n_dense) = (&setup.grid.parts[part], setup.grid.n_dense[block]);
             let mut cell = Cell { part: of_part, block, n_dense, rows: &mut rows, topics, documents };
             let changed = if orders.pass == 0 {

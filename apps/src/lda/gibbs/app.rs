@@ -12,6 +12,7 @@ use super::actor::{Gibbs, Setup};
 use super::grid::Grid;
 use super::plan::{Course, Plan};
 use super::priors::Fit;
+use super::solver::Assignment;
 use super::tables::{All, Counted, FREQUENT, FREQUENT_SUMS, PRIORS, RARE, RARE_SUMS, STAMP, TOPICS, TOTALS};
 use crate::Error;
 use crate::catalog::{Array, Request, Trained, Watch};
@@ -152,15 +153,17 @@ fn sum(numbers: &ndarray::ArrayView1<'_, i32>) -> i64 {
 /// The topics of each training document: documents x topics, each row adds up to 1.
 fn mixtures(model: &Model, setup: &Setup, alpha: &[f64]) -> Array2<f32> {
     let mut mixtures = Array2::zeros((setup.grid.docs.group.len(), alpha.len()));
-    let topics = model.dense::<i32>(TOPICS);
-    let mut topics = topics.iter();
+    let mut rows: Vec<i32> = model.dense::<i32>(TOPICS).into_iter().collect();
+    let mut rows = rows.as_mut_slice();
     for (part, docs) in setup.grid.parts.iter().zip(&setup.grid.docs.members) {
-        for (doc, topic) in part.docs.iter().zip(topics.by_ref().take(part.n_tokens())) {
-            if let Ok(topic) = usize::try_from(*topic) {
-                mixtures[[docs[*doc as usize] as usize, topic]] += 1.0;
+        let (of_part, others) = rows.split_at_mut(Assignment::n_rows(part.n_tokens(), alpha.len()) + STAMP);
+        let topics = Assignment::of(of_part, alpha.len());
+        for (token, doc) in part.docs.iter().enumerate() {
+            if let Some(topic) = topics.get(token) {
+                mixtures[[docs[*doc as usize] as usize, topic as usize]] += 1.0;
             }
         }
-        topics.by_ref().take(STAMP).for_each(drop);
+        rows = others;
     }
     for mut row in mixtures.rows_mut() {
         row.iter_mut().zip(alpha).for_each(|(share, alpha)| *share += *alpha as f32);

@@ -2,8 +2,8 @@
 
 use super::grid::Grid;
 use super::likelihood::log_of_documents;
-use super::solver::{Cell, Documents, Rows, random};
-use crate::kernel::gibbs::{NONE, Priors, Sampler};
+use super::solver::{Assignment, Cell, Documents, Rows, UNASSIGNED, random};
+use crate::kernel::gibbs::{Priors, Sampler};
 use crate::lda::evaluation::joint;
 
 /// Collapsed Gibbs sampling of a whole corpus.
@@ -54,7 +54,11 @@ impl<'a> Serial<'a> {
             seed,
             pass: 0,
             blocks: blocks.collect(),
-            topics: grid.parts.iter().map(|part| vec![NONE; part.n_tokens()]).collect(),
+            topics: grid
+                .parts
+                .iter()
+                .map(|part| vec![UNASSIGNED; Assignment::n_rows(part.n_tokens(), n_topics)])
+                .collect(),
             documents: grid.parts.iter().map(|part| Documents::new(part, n_topics)).collect(),
             totals: vec![0; n_topics],
         }
@@ -70,7 +74,7 @@ impl<'a> Serial<'a> {
                     block,
                     n_dense: self.grid.n_dense[block],
                     rows: &mut self.blocks[block],
-                    topics: &mut self.topics[p],
+                    topics: Assignment::of(&mut self.topics[p], self.totals.len()),
                     documents: &mut self.documents[p],
                 };
                 if self.pass == 0 {

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
 use super::grid::Part;
-use crate::kernel::gibbs::{Lists, Narrow, Occurrences, Packing, Sampler, Wide, assign};
+use crate::kernel::gibbs::{Lists, Narrow, Occurrences, Packing, Sampler, Topic, Wide, assign};
 
 /// The counts of the words of a block: how often each topic has the word.
 pub trait Rows {
@@ -47,18 +47,49 @@ impl Documents {
         }
     }
 
-    /// Takes up the topics of all tokens; those below zero have none yet.
-    pub fn rebuild(&mut self, part: &Part, topics: &[i32]) {
+    /// Takes up the topics of all tokens.
+    pub fn rebuild(&mut self, part: &Part, topics: &Assignment<'_>) {
         with!(self, lists => {
             lists.clear();
-            for (doc, topic) in part.docs.iter().zip(topics) {
-                if let Ok(topic) = u32::try_from(*topic) {
-                    lists.add(*doc as usize, topic);
-                }
+            match topics {
+                Assignment::Short(topics) => lists.add(&part.docs, &topics[..part.n_tokens()]),
+                Assignment::Long(topics) => lists.add(&part.docs, &topics[..part.n_tokens()]),
             }
         });
     }
 }
+
+/// The topics of the tokens of a part, in the rows of a table: two a row, where topics are few enough.
+#[derive(Debug)]
+pub enum Assignment<'a> {
+    /// Two bytes a token.
+    Short(&'a mut [u16]),
+    /// Four bytes a token.
+    Long(&'a mut [i32]),
+}
+
+impl<'a> Assignment<'a> {
+    /// Rows of one number that hold so many tokens.
+    pub fn n_rows(n_tokens: usize, n_topics: usize) -> usize {
+        if n_topics <= u16::MOST { n_tokens.div_ceil(2) } else { n_tokens }
+    }
+
+    /// What the rows hold; rows of -1 are tokens without a topic.
+    pub fn of(rows: &'a mut [i32], n_topics: usize) -> Self {
+        if n_topics <= u16::MOST { Self::Short(bytemuck::cast_slice_mut(rows)) } else { Self::Long(rows) }
+    }
+
+    /// The topic of a token, if it has one.
+    pub fn get(&self, token: usize) -> Option<u32> {
+        match self {
+            Self::Short(topics) => topics[token].get(),
+            Self::Long(topics) => topics[token].get(),
+        }
+    }
+}
+
+/// What rows hold whose tokens have no topic yet.
+pub const UNASSIGNED: i32 = -1;
 
 /// A cell at hand.
 #[derive(Debug)]
@@ -72,7 +103,7 @@ pub struct Cell<'a, R> {
     /// The counts of the block.
     pub rows: R,
     /// The topic of each token of the part.
-    pub topics: &'a mut [i32],
+    pub topics: Assignment<'a>,
     /// The topics of each document of the part.
     pub documents: &'a mut Documents,
 }
@@ -100,54 +131,76 @@ impl<R: Rows + ?Sized> Rows for &mut R {
 impl<R: Rows> Cell<'_, R> {
     /// Gives every token of the cell a topic, all alike likely. Adds the tokens of each topic to `totals`.
     pub fn start(&mut self, totals: &mut [i32], random: &mut Xoshiro256PlusPlus) -> u64 {
-        let mut counts = vec![0; totals.len()];
-        let mut change = 0u64;
-        for (row, tokens) in self.part.words(self.block) {
-            let mut tokens =
-                Occurrences { docs: &self.part.docs[tokens.clone()], topics: &mut self.topics[tokens] };
-            let more = |topic: u32| {
-                counts[topic as usize] += 1;
-                totals[topic as usize] += 1;
-            };
-            let changed = with!(self.documents, lists => assign(&mut tokens, lists, random, more));
-            change = mixed(change, changed);
-            if row < self.n_dense {
-                let row = self.rows.dense(row);
-                row.iter_mut().zip(&mut counts).for_each(|(count, more)| *count += std::mem::take(more));
-            } else {
-                let row = self.rows.sparse(row - self.n_dense);
-                row.iter().for_each(|(topic, count)| counts[*topic as usize] += count);
-                let topics = row
-                    .iter()
-                    .map(|entry| entry.0)
-                    .chain(tokens.topics.iter().map(|topic| topic.cast_unsigned()));
-                let mut topics: Vec<u32> = topics.collect();
-                topics.sort_unstable();
-                topics.dedup();
-                *row = topics
-                    .into_iter()
-                    .map(|topic| (topic, std::mem::take(&mut counts[topic as usize])))
-                    .collect();
-            }
-        }
-        change
+        let Self { part, block, n_dense, rows, topics, documents } = self;
+        with!(documents, lists => match topics {
+            Assignment::Short(topics) => start((part, *block, *n_dense), rows, topics, lists, totals, random),
+            Assignment::Long(topics) => start((part, *block, *n_dense), rows, topics, lists, totals, random),
+        })
     }
 
     /// Samples the topic of every token of the cell, word by word. Returns a number that tells this change from others.
     pub fn visit(&mut self, sampler: &mut Sampler, random: &mut Xoshiro256PlusPlus) -> u64 {
-        let mut change = 0u64;
-        for (row, tokens) in self.part.words(self.block) {
-            let mut tokens =
-                Occurrences { docs: &self.part.docs[tokens.clone()], topics: &mut self.topics[tokens] };
-            let changed = with!(self.documents, lists => if row < self.n_dense {
-                sampler.dense(self.rows.dense(row), &mut tokens, lists, random)
-            } else {
-                sampler.sparse(self.rows.sparse(row - self.n_dense), &mut tokens, lists, random)
-            });
-            change = mixed(change, changed);
-        }
-        change
+        let Self { part, block, n_dense, rows, topics, documents } = self;
+        with!(documents, lists => match topics {
+            Assignment::Short(topics) => visit((part, *block, *n_dense), rows, topics, lists, sampler, random),
+            Assignment::Long(topics) => visit((part, *block, *n_dense), rows, topics, lists, sampler, random),
+        })
     }
+}
+
+fn start<P: Packing, T: Topic>(
+    (part, block, n_dense): (&Part, usize, usize),
+    rows: &mut impl Rows,
+    topics: &mut [T],
+    lists: &mut Lists<P>,
+    totals: &mut [i32],
+    random: &mut Xoshiro256PlusPlus,
+) -> u64 {
+    let mut counts = vec![0; totals.len()];
+    let mut change = 0u64;
+    for (row, tokens) in part.words(block) {
+        let mut tokens = Occurrences { docs: &part.docs[tokens.clone()], topics: &mut topics[tokens] };
+        change = mixed(change, assign(&mut tokens, lists, random));
+        let mut drawn: Vec<u32> = tokens.topics.iter().filter_map(|topic| topic.get()).collect();
+        for topic in &drawn {
+            counts[*topic as usize] += 1;
+            totals[*topic as usize] += 1;
+        }
+        if row < n_dense {
+            let row = rows.dense(row);
+            row.iter_mut().zip(&mut counts).for_each(|(count, more)| *count += std::mem::take(more));
+        } else {
+            let row = rows.sparse(row - n_dense);
+            row.iter().for_each(|(topic, count)| counts[*topic as usize] += count);
+            drawn.extend(row.iter().map(|entry| entry.0));
+            drawn.sort_unstable();
+            drawn.dedup();
+            *row =
+                drawn.into_iter().map(|topic| (topic, std::mem::take(&mut counts[topic as usize]))).collect();
+        }
+    }
+    change
+}
+
+fn visit<P: Packing, T: Topic>(
+    (part, block, n_dense): (&Part, usize, usize),
+    rows: &mut impl Rows,
+    topics: &mut [T],
+    lists: &mut Lists<P>,
+    sampler: &mut Sampler,
+    random: &mut Xoshiro256PlusPlus,
+) -> u64 {
+    let mut change = 0u64;
+    for (row, tokens) in part.words(block) {
+        let mut tokens = Occurrences { docs: &part.docs[tokens.clone()], topics: &mut topics[tokens] };
+        let changed = if row < n_dense {
+            sampler.dense(rows.dense(row), &mut tokens, lists, random)
+        } else {
+            sampler.sparse(rows.sparse(row - n_dense), &mut tokens, lists, random)
+        };
+        change = mixed(change, changed);
+    }
+    change
 }
 
 fn mixed(all: u64, next: u64) -> u64 {

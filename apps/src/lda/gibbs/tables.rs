@@ -6,8 +6,7 @@ use slackline::prelude::*;
 use slackline::{Block, Leased};
 
 use super::grid::Grid;
-use super::solver::Rows;
-use crate::kernel::gibbs::NONE;
+use super::solver::{Assignment, Rows, UNASSIGNED};
 use crate::lda::evaluation::{Topics, WordRow};
 
 /// The topic of each token, by part; behind those of a part come [`STAMP`] rows that tell this state of them from others.
@@ -39,7 +38,7 @@ pub(super) struct Layout {
     n_topics: usize,
     /// First rows of each part's tokens.
     parts: Vec<u32>,
-    n_tokens: usize,
+    n_rows_of_topics: usize,
     /// First rows of each block among frequent words, and among the others.
     starts: [Vec<u32>; 2],
     n_rows: [usize; 2],
@@ -59,7 +58,8 @@ impl Layout {
             (starts, end)
         };
         let blocks = || grid.words.members.iter().zip(&grid.n_dense);
-        let (parts, n_tokens) = starts(&mut grid.parts.iter().map(|part| part.n_tokens() + STAMP));
+        let (parts, n_rows_of_topics) =
+            starts(&mut grid.parts.iter().map(|part| Assignment::n_rows(part.n_tokens(), n_topics) + STAMP));
         let (frequent, n_frequent) = starts(&mut blocks().map(|(_, n_dense)| *n_dense));
         let (rare, n_rare) = starts(&mut blocks().map(|(words, n_dense)| words.len() - n_dense));
         let row = |(block, row): (&u32, &u32)| {
@@ -71,7 +71,7 @@ impl Layout {
         };
         let rows = grid.words.group.iter().zip(&grid.words.row).map(row).collect();
         let (starts, n_rows) = ([frequent, rare], [n_frequent, n_rare]);
-        Self { n_topics, parts, n_tokens, starts, n_rows, rows }
+        Self { n_topics, parts, n_rows_of_topics, starts, n_rows, rows }
     }
 
     /// The tables of a run; `sums` where samples are kept.
@@ -80,10 +80,10 @@ impl Layout {
         let [frequent, rare] = &self.starts;
         let of_frequent = |name| Table::dense(name, self.n_rows[0], k).of::<i32>().leased_by_block(frequent);
         let of_rare = |name| Table::sparse(name, self.n_rows[1], k).of::<i32>().leased_by_block(rare);
-        let topics = Table::dense(TOPICS, self.n_tokens, 1)
+        let topics = Table::dense(TOPICS, self.n_rows_of_topics, 1)
             .of::<i32>()
             .leased_by_part(&self.parts)
-            .starting(|_, topic: &mut [i32]| topic.fill(NONE));
+            .starting(|_, topic: &mut [i32]| topic.fill(UNASSIGNED));
         let totals = Table::dense(TOTALS, if in_rounds { ROUNDS_ROWS } else { 1 }, k).of::<i32>();
         let mut tables = vec![topics, of_frequent(FREQUENT), of_rare(RARE), totals];
         if sums {
