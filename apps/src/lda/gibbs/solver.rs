@@ -133,8 +133,8 @@ impl<R: Rows> Cell<'_, R> {
     pub fn start(&mut self, totals: &mut [i32], random: &mut Xoshiro256PlusPlus) -> u64 {
         let Self { part, block, n_dense, rows, topics, documents } = self;
         with!(documents, lists => match topics {
-            Assignment::Short(topics) => start((part, *block, *n_dense), rows, topics, lists, totals, random),
-            Assignment::Long(topics) => start((part, *block, *n_dense), rows, topics, lists, totals, random),
+            Assignment::Short(topics) => start((part, *block, *n_dense), rows, (topics, lists), totals, random),
+            Assignment::Long(topics) => start((part, *block, *n_dense), rows, (topics, lists), totals, random),
         })
     }
 
@@ -142,8 +142,8 @@ impl<R: Rows> Cell<'_, R> {
     pub fn visit(&mut self, sampler: &mut Sampler, random: &mut Xoshiro256PlusPlus) -> u64 {
         let Self { part, block, n_dense, rows, topics, documents } = self;
         with!(documents, lists => match topics {
-            Assignment::Short(topics) => visit((part, *block, *n_dense), rows, topics, lists, sampler, random),
-            Assignment::Long(topics) => visit((part, *block, *n_dense), rows, topics, lists, sampler, random),
+            Assignment::Short(topics) => visit((part, *block, *n_dense), rows, (topics, lists), sampler, random),
+            Assignment::Long(topics) => visit((part, *block, *n_dense), rows, (topics, lists), sampler, random),
         })
     }
 }
@@ -151,8 +151,7 @@ impl<R: Rows> Cell<'_, R> {
 fn start<P: Packing, T: Topic>(
     (part, block, n_dense): (&Part, usize, usize),
     rows: &mut impl Rows,
-    topics: &mut [T],
-    lists: &mut Lists<P>,
+    (topics, lists): (&mut [T], &mut Lists<P>),
     totals: &mut [i32],
     random: &mut Xoshiro256PlusPlus,
 ) -> u64 {
@@ -185,8 +184,7 @@ fn start<P: Packing, T: Topic>(
 fn visit<P: Packing, T: Topic>(
     (part, block, n_dense): (&Part, usize, usize),
     rows: &mut impl Rows,
-    topics: &mut [T],
-    lists: &mut Lists<P>,
+    (topics, lists): (&mut [T], &mut Lists<P>),
     sampler: &mut Sampler,
     random: &mut Xoshiro256PlusPlus,
 ) -> u64 {
