@@ -10,6 +10,8 @@ mod fast;
 mod indices;
 pub mod scalar;
 pub mod sgd;
+pub mod special;
+pub mod topics;
 
 pub use dense::sum_and_square;
 pub use fast::{axpy, axpy_single, distance_square, dot, dot_and_axpy};
