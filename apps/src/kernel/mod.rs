@@ -11,6 +11,8 @@ pub mod gibbs;
 mod indices;
 pub mod scalar;
 pub mod sgd;
+pub mod special;
+pub mod topics;
 
 pub use dense::sum_and_square;
 pub use fast::{axpy, axpy_single, distance_square, dot, dot_and_axpy};

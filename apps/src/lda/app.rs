@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use super::explore::TopicModel;
-use super::gibbs;
 use super::params::{GIBBS, SHARED};
+use super::variational::params::OPTIONS as INFERENCE;
+use super::{gibbs, variational};
 use crate::Error;
 use crate::catalog::{App, OptionSpec, Request, Trained, Watch};
 use crate::data::corpus::{self, CorpusOptions, Known, Vocabulary, read_documents};
@@ -18,7 +19,11 @@ use crate::run::{only_known, refuse};
 pub struct Lda;
 
 /// Those of reading documents, of both methods, and of each.
-static OPTIONS: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| [SHARED, GIBBS, &corpus::OPTIONS].concat());
+static OPTIONS: LazyLock<Vec<OptionSpec>> = LazyLock::new(|| {
+    // Both methods have parts; the sampler's say so.
+    let of_inference = INFERENCE.iter().filter(|option| option.name != "parts").copied();
+    SHARED.iter().chain(GIBBS).copied().chain(of_inference).chain(corpus::OPTIONS).collect()
+});
 
 impl App for Lda {
     fn name(&self) -> &'static str {
@@ -36,7 +41,14 @@ impl App for Lda {
     fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error> {
         only_known(self.name(), request, &OPTIONS)?;
         match Options(&request.options).text("method").unwrap_or("gibbs") {
-            "gibbs" => gibbs::app::train(request, watch),
+            "gibbs" => {
+                none_of(INFERENCE, GIBBS, request, "gibbs")?;
+                gibbs::app::train(request, watch)
+            }
+            "svi" => {
+                none_of(GIBBS, INFERENCE, request, "svi")?;
+                variational::app::train(request, watch)
+            }
             other => Err(refuse("method", other, "gibbs or svi")),
         }
     }
@@ -58,5 +70,18 @@ impl App for Lda {
             ("tokens".to_owned(), all.tokens as f64),
             ("tokens_of_unknown_words".to_owned(), new.facts.unknown_tokens as f64),
         ]))
+    }
+}
+
+/// Refuses options of the other method.
+fn none_of(other: &[OptionSpec], own: &[OptionSpec], request: &Request, method: &str) -> Result<(), Error> {
+    let is_own = |name: &str| own.iter().any(|option| option.name == name);
+    let stray = other.iter().find(|option| !is_own(option.name) && request.options.contains_key(option.name));
+    match stray {
+        None => Ok(()),
+        Some(option) => {
+            let value = &request.options[option.name];
+            Err(refuse(option.name, value, &format!("absent: it is none of --method {method}")))
+        }
     }
 }

@@ -6,5 +6,9 @@ pub mod explore;
 pub mod gibbs;
 mod output;
 pub mod params;
+pub mod variational;
 
 pub use app::Lda;
+
+/// The metric of held-out documents.
+const PERPLEXITY: &str = "test_perplexity";

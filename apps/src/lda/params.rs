@@ -30,6 +30,12 @@ pub(super) const SHARED: &[OptionSpec] = &[
         help: "Dirichlet prior of each word in a topic, more than 0",
     },
     OptionSpec {
+        name: "evaluate-every",
+        value: "N",
+        default: "10 sweeps, or 1 epoch with svi",
+        help: "sweeps or epochs between evaluations, which do not count as training time; 1 or more",
+    },
+    OptionSpec {
         name: "top-words",
         value: "N",
         default: "20",
@@ -70,12 +76,6 @@ pub(super) const GIBBS: &[OptionSpec] = &[
         help: "end when perplexity fell by less than this share over three evaluations; 0 never does",
     },
     OptionSpec {
-        name: "evaluate-every",
-        value: "N",
-        default: "10",
-        help: "sweeps between evaluations, which do not count as training time; 1 or more",
-    },
-    OptionSpec {
         name: "doc-topic",
         value: "true|false",
         default: "false",
@@ -95,15 +95,60 @@ pub(super) const GIBBS: &[OptionSpec] = &[
     },
 ];
 
-/// Checked options of the sampler.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Params {
+/// Checked options of both methods.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shared {
     /// Topics.
     pub topics: usize,
     /// Prior of a topic in a document.
     pub alpha: f64,
     /// Prior of a word in a topic.
     pub beta: f64,
+    /// Sweeps or epochs between evaluations, where it is said.
+    pub evaluate_every: Option<usize>,
+    /// Words of a topic in `top_words.tsv`.
+    pub top_words: usize,
+}
+
+impl Shared {
+    /// Checks options as text; absent ones take their defaults.
+    ///
+    /// # Errors
+    /// [`Error::Option`] names the first bad value and its rule.
+    pub fn parse(options: &BTreeMap<String, String>) -> Result<Self, Error> {
+        let given = Options(options);
+        let prior = |name: &str| {
+            let rule = "a number more than 0, at most 1000";
+            given.given(name, rule, |x: &f64| *x >= 1e-7 && *x <= 1e3)
+        };
+        let rule = "a whole number from 1 to 1000000";
+        let words = "a whole number from 1 to 1000";
+        Ok(Self {
+            topics: given.given("topics", rule, |k| (1..=1_000_000).contains(k))?.unwrap_or(100),
+            alpha: prior("alpha")?.unwrap_or(0.1),
+            beta: prior("beta")?.unwrap_or(0.01),
+            evaluate_every: given.count("evaluate-every")?,
+            top_words: given.given("top-words", words, |n| (1..=1000).contains(n))?.unwrap_or(20),
+        })
+    }
+
+    /// What must be the same for a run to go on from a checkpoint.
+    pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
+        let every = self.evaluate_every.map_or_else(|| "its default".to_owned(), |every| every.to_string());
+        vec![
+            ("topics", self.topics.to_string()),
+            ("alpha", self.alpha.to_string()),
+            ("beta", self.beta.to_string()),
+            ("evaluate-every", every),
+        ]
+    }
+}
+
+/// Checked options of the sampler.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Params {
+    /// Those of both methods.
+    pub shared: Shared,
     /// Passes after the first, which gives tokens their topics.
     pub sweeps: usize,
     /// Which priors are fitted.
@@ -114,12 +159,8 @@ pub struct Params {
     pub samples: usize,
     /// Least gain of three evaluations.
     pub tolerance: f64,
-    /// Sweeps between evaluations.
-    pub evaluate_every: usize,
     /// Whether mixtures of documents are written.
     pub doc_topic: bool,
-    /// Words of a topic in `top_words.tsv`.
-    pub top_words: usize,
     /// Parts of the documents.
     pub parts: usize,
     /// Blocks of the words.
@@ -156,23 +197,14 @@ impl Params {
             let rule = format!("as many as --parts ({parts}) where the schedule goes in rounds");
             return Err(refuse("blocks", &blocks.to_string(), &rule));
         }
-        let prior = |name: &str| {
-            let rule = "a number more than 0, at most 1000";
-            given.given(name, rule, |x: &f64| *x >= 1e-7 && *x <= 1e3)
-        };
-        let rule = "a whole number from 1 to 1000000";
         Ok(Self {
-            topics: given.given("topics", rule, |k| (1..=1_000_000).contains(k))?.unwrap_or(100),
-            alpha: prior("alpha")?.unwrap_or(0.1),
-            beta: prior("beta")?.unwrap_or(0.01),
+            shared: Shared::parse(options)?,
             sweeps,
             fit,
             burn_in: burn_in.unwrap_or(sweeps / 4),
             samples: given.count("samples")?.unwrap_or(1),
             tolerance: given.penalty("tol")?.unwrap_or(0.0),
-            evaluate_every: given.count("evaluate-every")?.unwrap_or(10),
             doc_topic: given.switch("doc-topic")?.unwrap_or(false),
-            top_words: top_words(given)?,
             parts,
             blocks,
         })
@@ -180,24 +212,16 @@ impl Params {
 
     /// What must be the same for a run to go on from a checkpoint.
     pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("topics", self.topics.to_string()),
-            ("alpha", self.alpha.to_string()),
-            ("beta", self.beta.to_string()),
+        let mut settings = self.shared.settings();
+        settings.extend([
             ("sweeps", self.sweeps.to_string()),
             ("optimize", self.fit.name().to_owned()),
             ("burn-in", self.burn_in.to_string()),
             ("samples", self.samples.to_string()),
             ("tol", self.tolerance.to_string()),
-            ("evaluate-every", self.evaluate_every.to_string()),
             ("parts", self.parts.to_string()),
             ("blocks", self.blocks.to_string()),
-        ]
+        ]);
+        settings
     }
-}
-
-/// Words of a topic in `top_words.tsv`.
-pub(super) fn top_words(given: Options<'_>) -> Result<usize, Error> {
-    let rule = "a whole number from 1 to 1000";
-    Ok(given.given("top-words", rule, |n| (1..=1000).contains(n))?.unwrap_or(20))
 }

@@ -247,9 +247,9 @@ fn topics() -> Subject {
             let params = Params::parse(&request.options, request.workers, false).expect("good options");
             let corpus = &documents.train.corpus;
             let shape = (params.parts, params.blocks);
-            let grid = Grid::new(corpus, shape, params.topics, request.seed).expect("documents");
-            let alpha = vec![params.alpha; params.topics];
-            let priors = Priors { alpha, beta: params.beta, n_words: corpus.n_words };
+            let grid = Grid::new(corpus, shape, params.shared.topics, request.seed).expect("documents");
+            let alpha = vec![params.shared.alpha; params.shared.topics];
+            let priors = Priors { alpha, beta: params.shared.beta, n_words: corpus.n_words };
             let mut serial = Serial::new(&grid, &priors, request.seed);
             (0..=params.sweeps).for_each(|_| serial.pass());
             serial.log_likelihood()

@@ -51,6 +51,12 @@ impl Completion {
         self.observed.n_docs()
     }
 
+    /// The words of some of the documents, in no order, some of them several times.
+    pub fn words(&self, docs: Range<usize>) -> Vec<u32> {
+        let of = |corpus: &Corpus| corpus.words[corpus.starts[docs.start]..corpus.starts[docs.end]].to_vec();
+        [of(&self.observed), of(&self.hidden)].concat()
+    }
+
     /// The halves that are predicted, of some of the documents; the work is about the same for each document. Sums of
     /// parts are the whole.
     pub fn measure(&self, docs: Range<usize>, topics: &impl Topics) -> LogLikelihood {

@@ -7,7 +7,6 @@ use ndarray::Array2;
 use serde_json::{Map, Value};
 use slackline::prelude::*;
 
-use super::PERPLEXITY;
 use super::actor::{Gibbs, Setup};
 use super::grid::Grid;
 use super::plan::{Course, Plan};
@@ -18,6 +17,7 @@ use crate::Error;
 use crate::catalog::{Array, Request, Trained, Watch};
 use crate::data::corpus::{Collection, CorpusOptions, read_corpus};
 use crate::kernel::gibbs::Priors;
+use crate::lda::PERPLEXITY;
 use crate::lda::output::Output;
 use crate::lda::params::Params;
 use crate::run::{self, Origin};
@@ -72,9 +72,9 @@ fn set_up(documents: &Collection, params: &Params, in_rounds: bool, seed: u64) -
     } else {
         (params.parts, params.blocks)
     };
-    let grid = Grid::new(corpus, shape, params.topics, seed)?;
-    let alpha = vec![params.alpha; params.topics];
-    let priors = Priors { alpha, beta: params.beta, n_words: corpus.n_words };
+    let grid = Grid::new(corpus, shape, params.shared.topics, seed)?;
+    let alpha = vec![params.shared.alpha; params.shared.topics];
+    let priors = Priors { alpha, beta: params.shared.beta, n_words: corpus.n_words };
     Ok(Setup::new((grid, &documents.held_out.corpus), priors, (params.fit, in_rounds), seed))
 }
 
@@ -96,7 +96,7 @@ fn fill(job: Job, setup: &Arc<Setup>, params: &Params, seed: u64) -> Job {
         };
         (log / n_tokens, metrics)
     };
-    let every = params.evaluate_every as u64;
+    let every = params.shared.evaluate_every.unwrap_or(10) as u64;
     let evaluated = Evaluated::new(cells, n_parts, every, Box::new(measure)).first_after(every + 1);
     let course = Course {
         sweeps: params.sweeps as u64,
@@ -127,7 +127,7 @@ fn finish(model: &Model, setup: &Setup, documents: &Collection, params: &Params)
         }
     }
     let counted = Counted::new(&setup.layout, counts, &of_topics, beta * times);
-    let mut output = Output::new(&counted, documents, (&alpha, &totals), params.top_words);
+    let mut output = Output::new(&counted, documents, (&alpha, &totals), params.shared.top_words);
     output.metrics.insert("beta".to_owned(), beta);
     if params.doc_topic {
         output.arrays.push(("doc_topic".to_owned(), Array::F32(mixtures(model, setup, &alpha).into_dyn())));
@@ -176,15 +176,15 @@ fn mixtures(model: &Model, setup: &Setup, alpha: &[f64]) -> Array2<f32> {
 fn config(params: &Params, mut config: Map<String, Value>) -> Map<String, Value> {
     let entries: [(&str, Value); 12] = [
         ("method", "gibbs".into()),
-        ("topics", params.topics.into()),
-        ("alpha", params.alpha.into()),
-        ("beta", params.beta.into()),
+        ("topics", params.shared.topics.into()),
+        ("alpha", params.shared.alpha.into()),
+        ("beta", params.shared.beta.into()),
         ("sweeps", params.sweeps.into()),
         ("optimize", params.fit.name().into()),
         ("burn-in", params.burn_in.into()),
         ("samples", params.samples.into()),
         ("tol", params.tolerance.into()),
-        ("evaluate-every", params.evaluate_every.into()),
+        ("evaluate-every", params.shared.evaluate_every.unwrap_or(10).into()),
         ("parts", params.parts.into()),
         ("blocks", params.blocks.into()),
     ];

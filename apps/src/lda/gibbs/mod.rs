@@ -10,8 +10,5 @@ pub mod serial;
 pub mod solver;
 mod tables;
 
-/// The metric of held-out documents.
-const PERPLEXITY: &str = "test_perplexity";
-
 #[cfg(test)]
 mod tests;

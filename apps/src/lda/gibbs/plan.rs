@@ -166,7 +166,7 @@ impl<S: Schedule> Plan<S> {
     fn judge(&mut self, mut mark: Mark) -> Mark {
         mark.epoch = (mark.epoch - 1.0).max(0.0);
         mark.done = Some((mark.epoch / self.course.sweeps as f64).min(1.0));
-        let perplexity = mark.metrics.iter().find(|metric| metric.0 == super::PERPLEXITY);
+        let perplexity = mark.metrics.iter().find(|metric| metric.0 == crate::lda::PERPLEXITY);
         let scores = &mut self.state.scores;
         scores.push(perplexity.map_or((-mark.objective).exp(), |metric| metric.1));
         if let Some(earlier) = scores.len().checked_sub(PATIENCE + 1) {
