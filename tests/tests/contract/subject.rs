@@ -37,7 +37,7 @@ pub(crate) fn of(app: &str) -> Vec<Subject> {
         "lasso" => vec![lasso_dense(), lasso_sparse()],
         "logistic" => vec![two_classes(), many_classes()],
         "mf" => vec![mf()],
-        "lda" => vec![topics()],
+        "lda" => vec![topics(), topics_by_inference()],
         other => panic!("{other} is in the catalog and not in the contract: say here what it is tested on"),
     }
 }
@@ -258,5 +258,39 @@ fn topics() -> Subject {
         schedules: &["rotation", "rounds"],
         many: 200,
         test_metric: ("perplexity", "test_perplexity"),
+    }
+}
+
+fn topics_by_inference() -> Subject {
+    Subject {
+        what: "documents, by variational inference",
+        options: &[("method", "svi"), ("topics", "12"), ("epochs", "6"), ("batch-size", "128")],
+        long: &[("epochs", "100000")],
+        serial: |request| {
+            use slackline_apps::data::corpus::{CorpusOptions, read_corpus};
+            use slackline_apps::lda::evaluation::{DenseTopics, likelihood};
+            use slackline_apps::lda::params::Shared;
+            use slackline_apps::lda::variational::{Params, Prior, Setup, serial::Serial};
+            let documents =
+                read_corpus(&request.data, &CorpusOptions::default(), &|_| {}).expect("documents");
+            let corpus = &documents.train.corpus;
+            let shared = Shared::parse(&request.options).expect("good options");
+            let prior = Prior::symmetric(shared.topics, shared.alpha, shared.beta);
+            let params = Params::parse(&request.options, prior, request.workers).expect("good options");
+            let epochs = params.epochs;
+            let setup = Setup::new(corpus, params, None, request.seed).expect("documents");
+            let mut serial = Serial::new(&setup, request.seed);
+            (0..epochs).for_each(|_| serial.pass().expect("it converges"));
+            let lambda = serial.model();
+            let totals = lambda.sum_axis(ndarray::Axis(1)).mapv(f64::from);
+            let word = |word: ndarray::ArrayView1<'_, f32>| -> Vec<f64> {
+                word.iter().zip(&totals).map(|(lambda, total)| f64::from(*lambda) / total).collect()
+            };
+            let table: Vec<f64> = lambda.columns().into_iter().flat_map(word).collect();
+            likelihood(corpus, 0..corpus.n_docs(), &DenseTopics::new(&table, totals.len())).per_token()
+        },
+        tolerance: 0.02,
+        schedules: &["shuffled"],
+        ..topics()
     }
 }
