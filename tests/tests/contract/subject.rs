@@ -280,7 +280,9 @@ fn topics_by_inference() -> Subject {
             let epochs = params.epochs;
             let setup = Setup::new(corpus, params, None, request.seed).expect("documents");
             let mut serial = Serial::new(&setup, request.seed);
-            (0..epochs).for_each(|_| serial.pass().expect("it converges"));
+            for _ in 0..epochs {
+                serial.pass().expect("it converges");
+            }
             let lambda = serial.model();
             let totals = lambda.sum_axis(ndarray::Axis(1)).mapv(f64::from);
             let word = |word: ndarray::ArrayView1<'_, f32>| -> Vec<f64> {
