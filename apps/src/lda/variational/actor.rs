@@ -138,7 +138,7 @@ impl Setup {
     /// λ of all words, topics × words, from the tables of a run.
     pub fn model(&self, tables: &slackline::Model) -> Array2<f32> {
         let (words, totals) = (tables.dense::<f32>(WORDS), tables.dense::<f64>(TOTALS));
-        self.solver.model(words.view(), totals.as_slice().expect("one row"))
+        self.solver.model(&words.view(), totals.as_slice().expect("one row"))
     }
 }
 
@@ -169,12 +169,17 @@ impl Inference {
         let (words, totals) = (step.read::<f32>(WORDS), step.read::<f64>(TOTALS));
         let read = Read { words: words.gathered(), totals: totals.gathered() };
         let (mut of_words, mut of_totals) = (step.delta::<f32>(WORDS), step.delta::<f64>(TOTALS));
-        let change = Change { words: of_words.gathered(), totals: of_totals.gathered() };
+        let mut change = Change { words: of_words.gathered(), totals: of_totals.gathered() };
         let found = if self.setup.solver.params().is_batch() {
             let [mut gammas] = step.lease::<f32, 1>([DOCUMENTS]);
-            self.setup.solver.step((batch, number), read, &mut self.room, change, Some(gammas.values()))
+            self.setup.solver.step(
+                (batch, number),
+                read,
+                &mut self.room,
+                (&mut change, Some(gammas.values())),
+            )
         } else {
-            self.setup.solver.step((batch, number), read, &mut self.room, change, None)
+            self.setup.solver.step((batch, number), read, &mut self.room, (&mut change, None))
         };
         match found {
             Ok(rounds) => {

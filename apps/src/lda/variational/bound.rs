@@ -27,7 +27,7 @@ fn divergence(a: &[f64], prior: &[f64], logs: &[f64]) -> f64 {
 }
 
 /// The bound for λ (topics × words) and, for each batch, γ of its documents one after the other.
-pub fn bound(prior: &Prior, lambda: ArrayView2<'_, f32>, batches: &[Batch], gammas: &[Vec<f32>]) -> f64 {
+pub fn bound(prior: &Prior, lambda: &ArrayView2<'_, f32>, batches: &[Batch], gammas: &[Vec<f32>]) -> f64 {
     let n_topics = prior.n_topics();
     let betas = vec![prior.beta; lambda.ncols()];
     let mut topics = Vec::with_capacity(n_topics);

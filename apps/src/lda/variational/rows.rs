@@ -149,7 +149,7 @@ mod tests {
     /// Statistics of (step, word): a word is in some batches only.
     fn statistics(step: usize, word: usize) -> Option<[f64; 2]> {
         let seed = (step * 7 + word * 13) % 11;
-        (seed % 3 != 0).then(|| [seed as f64 * 0.5, (seed * seed) as f64 * 0.1])
+        (!seed.is_multiple_of(3)).then(|| [seed as f64 * 0.5, (seed * seed) as f64 * 0.1])
     }
 
     /// What updating every row at every step makes of words that start at 1.

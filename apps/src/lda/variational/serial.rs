@@ -60,8 +60,7 @@ impl<'a> Serial<'a> {
             (batch, number),
             Read { words: &read, totals: &self.totals },
             &mut self.room,
-            Change { words: &mut of_words, totals: &mut of_totals },
-            gammas,
+            (&mut Change { words: &mut of_words, totals: &mut of_totals }, gammas),
         )?;
         for (&word, update) in batch.words.iter().zip(of_words.chunks_exact(width)) {
             solver.rows().fold(&mut self.words[row(word)], update);
@@ -74,7 +73,7 @@ impl<'a> Serial<'a> {
     pub fn model(&self) -> Array2<f32> {
         let shape = (self.setup.n_words(), self.setup.solver().rows().width());
         let words = ArrayView2::from_shape(shape, &self.words).expect("rows of all words");
-        self.setup.solver().model(words, &self.totals)
+        self.setup.solver().model(&words, &self.totals)
     }
 
     /// In batch inference: γ of each document of the batches, in their order.

@@ -145,8 +145,7 @@ impl Solver {
         (batch, step): (&Batch, usize),
         read: Read<'_>,
         room: &mut Room,
-        change: Change<'_>,
-        mut gammas: Option<&mut [f32]>,
+        (change, mut gammas): (&mut Change<'_>, Option<&mut [f32]>),
     ) -> Result<u64, Error> {
         let n_topics = self.params.prior.n_topics();
         self.expect(read, self.now(Some(step), read.totals), room);
@@ -167,7 +166,12 @@ impl Solver {
     }
 
     /// Makes updates of the sums over documents: `ρ_t D/|B| n_w φ_wk`, and their totals.
-    fn weigh(&self, (batch, step): (&Batch, usize), room: &Room, change: Change<'_>) -> Result<(), Error> {
+    fn weigh(
+        &self,
+        (batch, step): (&Batch, usize),
+        room: &Room,
+        change: &mut Change<'_>,
+    ) -> Result<(), Error> {
         let share = match self.rows.is_in_turn() {
             true => 1.0,
             false => self.n_docs as f64 / batch.n_docs().max(1) as f64,
@@ -204,7 +208,7 @@ impl Solver {
     }
 
     /// λ of all words, topics × words, from all rows and the row of the totals.
-    pub fn model(&self, words: ArrayView2<'_, f32>, totals: &[f64]) -> Array2<f32> {
+    pub fn model(&self, words: &ArrayView2<'_, f32>, totals: &[f64]) -> Array2<f32> {
         let now = self.now(None, totals);
         let mut lambda = Array2::zeros((self.params.prior.n_topics(), self.n_words));
         let mut topics = vec![0.0; self.params.prior.n_topics()];
