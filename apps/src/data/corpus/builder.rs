@@ -76,7 +76,7 @@ impl Builder {
         (Corpus { starts, words, counts, n_words: 0 }, scattered)
     }
 
-    /// Puts the entries in the order of their documents; returns how many documents came late or in pieces.
+    /// Puts the entries in the order of their documents; returns how many came behind a later one.
     fn gather(&mut self, docs: &[u32]) -> u64 {
         let n_docs = self.starts.len() - 1;
         let (mut next, mut late, mut latest) = (vec![0_usize; n_docs + 1], vec![false; n_docs], 0);

@@ -23,7 +23,7 @@ pub struct CorpusFacts {
     /// Entries joined with an earlier one of the same document and word. Of text, where a word comes as often as
     /// it likes, none are counted.
     pub joined: u64,
-    /// Documents whose entries did not lie together or not in the order of the documents.
+    /// Documents of which an entry came behind one of a later document.
     pub scattered: u64,
     /// Entries dropped since their count is 0.
     pub zeros: u64,

@@ -106,7 +106,8 @@ impl Line {
 }
 
 fn whole(token: &[u8]) -> Option<u64> {
-    std::str::from_utf8(token).ok()?.parse().ok()
+    let digits = token.iter().all(u8::is_ascii_digit);
+    std::str::from_utf8(token).ok()?.parse().ok().filter(|_| digits)
 }
 
 /// Whether a token is a whole number, a colon and a number.
@@ -161,7 +162,7 @@ mod tests {
             ("1 116 1", Line::Numbers(3)),
             ("2 0:1 5:3", counted),
             ("+1 0:1 5:3", labelled),
-            ("1 qid:3 4:1.5 # x", labelled),
+            ("2 qid:3 4:1.5 # x", labelled),
             ("3:1 4:2", labelled),
             ("1,4 3:1 4:2", labelled),
             ("at 12:30 he came", Line::Other),

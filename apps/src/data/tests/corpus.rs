@@ -72,7 +72,7 @@ fn what_is_repeated_or_out_of_order_is_put_right_and_told() {
     );
     assert_eq!(
         all.facts.to_string(),
-        "docword, 4 documents, 5 words, 10 tokens, 1 empty document, 2 repeated words joined, 2 documents put in \
+        "docword, 4 documents, 5 words, 10 tokens, 1 empty document, 2 repeated words joined, 1 document put in \
          order, 1 count of 0 dropped"
     );
     let all = read("3 5:1 2:1 5:3\n1 2:1\n");
