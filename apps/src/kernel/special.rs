@@ -83,4 +83,26 @@ mod tests {
             assert!((slope / digamma(x) - 1.0).abs() < 1e-7, "{x}");
         }
     }
+
+    /// Values of SciPy 1.17: `scipy.special.digamma` and `gammaln`.
+    #[test]
+    fn the_functions_are_those_of_scipy() {
+        let near = |ours: f64, expected: f64| (ours - expected).abs() < 1e-13 * expected.abs().max(1.0);
+        let cases = [
+            (1e-3, -1000.5755719318103, 6.907178885383853),
+            (0.01, -100.56088545786868, 4.599479878042022),
+            (0.1, -10.423754940411076, 2.252712651734206),
+            (0.5, -1.9635100260214235, 0.5723649429247),
+            (2.5, 0.7031566406452432, 0.2846828704729192),
+            (6.0, 1.7061176684318005, 4.787491742782046),
+            (10.25, 2.277704790686724, 13.368023671476045),
+            (1234.5, 7.1180162318279985, 7550.550901077894),
+            (1e8, 18.420680738952367, 1742068066.1038349),
+        ];
+        for (x, expected, log) in cases {
+            assert!(near(digamma(x), expected), "{x}: {}", digamma(x));
+            assert!(near(ln_gamma(x), log), "{x}: {}", ln_gamma(x));
+        }
+        assert!(digamma(1.461_632_144_968_362_3).abs() < 1e-13, "where log gamma is least");
+    }
 }

@@ -79,3 +79,24 @@ fn the_shared_ratings_have_their_sizes() {
         assert_eq!((test.values.len(), test.facts.repeated), (n_test, 0), "{name}");
     }
 }
+
+#[test]
+fn the_shared_documents_have_their_sizes() {
+    let Some(folder) = std::env::var_os("SLACKLINE_DATA").map(PathBuf::from) else { return };
+    // Words, then documents and tokens to train on and held out, by SciPy.
+    let cases = [
+        ("ap/docword.txt.zst", 10_473, (2_021, 391_189), (225, 44_649)),
+        ("20news/docword.train.txt.zst", 61_188, (11_269, 2_765_300), (7_505, 1_796_919)),
+        ("20news-clean/docword.train.txt.zst", 12_515, (11_268, 1_172_299), (7_500, 738_274)),
+        ("debdesc/docword.txt.zst", 11_327, (54_602, 1_869_721), (6_067, 206_993)),
+        ("techdocs/docword.txt.zst", 11_251, (62_038, 10_425_343), (6_893, 1_245_840)),
+        ("reuters395/reuters.ldac", 4_258, (356, 75_121), (39, 8_889)),
+    ];
+    for (name, words, train, held_out) in cases {
+        let path = folder.join("topics").join(name);
+        let all = corpus::read_corpus(&path, &corpus::CorpusOptions::default(), &quiet).unwrap();
+        let size = |corpus: &Corpus| (corpus.n_docs(), corpus.n_tokens());
+        assert_eq!(all.train.corpus.n_words, words, "{name}");
+        assert_eq!((size(&all.train.corpus), size(&all.held_out.corpus)), (train, held_out), "{name}");
+    }
+}

@@ -4,7 +4,7 @@
 //!
 //! (Griffiths and Steyvers 2004, equation 2). The second sum has terms only where a count is not 0.
 
-use super::special::ln_gamma;
+use crate::kernel::special::ln_gamma;
 
 /// The terms of some counts of words in topics; those that are 0 may be left out.
 pub fn of_counts(counts: impl IntoIterator<Item = u32>, beta: f64) -> f64 {

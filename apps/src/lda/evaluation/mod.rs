@@ -15,7 +15,6 @@ mod folding;
 pub mod joint;
 mod likelihood;
 mod pcg;
-pub mod special;
 mod top_words;
 mod topics;
 

@@ -1,7 +1,7 @@
 //! The part of the documents in the joint log-likelihood of words and topics.
 
 use super::solver::{Documents, with};
-use crate::lda::evaluation::special::ln_gamma;
+use crate::kernel::special::ln_gamma;
 
 /// `log p(z | α)` of documents: `Σ_d log Γ(Σα)/Γ(n_d + Σα) + Σ_dk log Γ(n_dk + α_k)/Γ(α_k)`.
 pub(super) fn log_of_documents(alpha: &[f64], lengths: &[u32], documents: &Documents) -> f64 {

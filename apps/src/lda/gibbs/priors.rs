@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::lda::evaluation::special::digamma;
+use crate::kernel::special::digamma;
 
 /// What is fitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
