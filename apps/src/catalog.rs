@@ -1,4 +1,4 @@
-//! The only list of apps, and what an app is to those who start one by name: its options, and `train` and `evaluate`.
+//! The only list of apps, and what an app is to those who start one by name: its options, `train`, `evaluate` and `predict`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use crate::lasso::Lasso;
 use crate::lda::Lda;
 use crate::logistic::Logistic;
 use crate::matrix_factorization::MatrixFactorization;
+use crate::prediction::{Predictions, Question};
 use crate::{Error, StopSwitch};
 
 /// Every app, in the order `slackline apps` shows them.
@@ -40,6 +41,22 @@ pub trait App: Sync {
     /// # Errors
     /// A missing or foreign model, or bad data.
     fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error>;
+    /// What the trained model in `directory` (a run directory) says of new data; facts about the data, such as how much of
+    /// it the model does not know, go to `tell`. An app that does not say how has nothing to predict.
+    ///
+    /// # Errors
+    /// A missing or foreign model, bad data, or a question that the app cannot answer.
+    fn predict(
+        &self,
+        directory: &Path,
+        data: &Path,
+        question: &Question,
+        tell: &(dyn Fn(News) + Sync),
+    ) -> Result<Predictions, Error> {
+        let _ = (data, question, tell);
+        let problem = format!("holds a run of {}, which predicts nothing", self.name());
+        Err(Error::Data { path: directory.to_path_buf(), problem })
+    }
 }
 
 /// One option of an app.

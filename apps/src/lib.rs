@@ -12,6 +12,7 @@ pub mod logistic;
 pub mod matrix_factorization;
 mod nearest;
 pub mod options;
+pub mod prediction;
 pub mod run;
 pub mod samples;
 mod stop;

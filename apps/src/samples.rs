@@ -82,6 +82,27 @@ pub fn read_held_out(
     data::read_samples(path, &options, tell)
 }
 
+/// New rows to predict, with labels or without, for a model of `n_columns` columns; values in other columns are dropped and
+/// counted in what is told.
+///
+/// # Errors
+/// A file that cannot be used.
+pub fn read_new(
+    path: &Path,
+    index_base: IndexBase,
+    n_columns: usize,
+    tell: &(dyn Fn(News) + Sync),
+) -> Result<Csr, Error> {
+    let options = ReadOptions {
+        index_base,
+        n_columns: Some(n_columns),
+        drop_beyond: true,
+        unlabelled: true,
+        ..ReadOptions::default()
+    };
+    Ok(data::read_samples(path, &options, tell)?.features)
+}
+
 /// How columns were counted, for `model/`.
 pub fn base_text(base: IndexBase) -> (String, Vec<String>) {
     let first = if base == IndexBase::Zero { "0" } else { "1" };
@@ -99,12 +120,13 @@ pub fn read_base(folder: &Path) -> Result<IndexBase, Error> {
 
 /// X·w + b of every row.
 pub fn scores(features: &Csr, weights: &[f64], intercept: f64) -> Vec<f64> {
-    let score = |row: sprs::CsVecViewI<'_, f64, u32>| {
-        let product =
-            |(column, value): (usize, &f64)| weights.get(column).map_or(0.0, |weight| weight * value);
-        intercept + row.iter().map(product).sum::<f64>()
-    };
-    features.outer_iterator().map(score).collect()
+    features.outer_iterator().map(|row| score(row, weights, intercept)).collect()
+}
+
+/// x·w + b of one row.
+pub fn score(row: sprs::CsVecViewI<'_, f64, u32>, weights: &[f64], intercept: f64) -> f64 {
+    let product = |(column, value): (usize, &f64)| weights.get(column).map_or(0.0, |weight| weight * value);
+    intercept + row.iter().map(product).sum::<f64>()
 }
 
 #[cfg(test)]

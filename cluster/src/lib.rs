@@ -5,7 +5,7 @@
 //!
 //! In reading order: [`cli`] (what was asked for), `settings` (defaults, file, environment and flags become one
 //! checked request), `training` (a run shown and kept), `console` (how a run is shown), `signals` (how it is stopped),
-//! `run_directory` (what it leaves behind). Then the clusters: `topology` (as written, checked), `node` (one process),
+//! `run_directory` (what it leaves behind), `output` (files that are there whole or not at all). Then the clusters: `topology` (as written, checked), `node` (one process),
 //! `launch` (all of them), `render` (the same for Kubernetes and Slurm).
 
 pub mod cli;
@@ -15,6 +15,7 @@ mod console;
 mod launch;
 mod logging;
 mod node;
+mod output;
 mod render;
 mod run_directory;
 mod settings;

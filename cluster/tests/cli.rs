@@ -16,8 +16,10 @@ use serde_json::Value;
 
 #[test]
 fn every_command_has_help_with_an_example_and_a_version() {
-    let commands =
-        ["train", "evaluate", "audit", "apps", "launch", "node", "join", "status", "stop", "render"];
+    let commands = [
+        "train", "evaluate", "predict", "topics", "audit", "apps", "launch", "node", "join", "status",
+        "stop", "render",
+    ];
     for line in commands.iter().map(|command| format!("{command} --help")).chain(["--help".into()]) {
         let output = slackline(&line);
         assert_eq!(output.status.code(), Some(0), "{line}");

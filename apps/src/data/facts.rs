@@ -68,6 +68,8 @@ pub struct Facts {
     pub comment_lines: u64,
     /// Rows with a `qid:`, which is not used.
     pub query_ids: u64,
+    /// Rows without a label, where they may come without.
+    pub unlabelled: u64,
     /// The labels.
     pub labels: LabelSet,
 }
@@ -134,14 +136,17 @@ impl fmt::Display for Facts {
         f.write_str(if self.index_base == IndexBase::Zero { ", 0-based" } else { ", 1-based" })?;
         let (rows, columns) = (grouped(self.rows as u64), grouped(self.columns as u64));
         write!(f, ", {rows} rows x {columns} columns, {} non-zeros", grouped(self.non_zeros as u64))?;
-        write!(f, ", {}", self.labels)?;
+        if self.unlabelled < self.rows as u64 {
+            write!(f, ", {}", self.labels)?;
+        }
         some(f, self.unsorted_rows, "unsorted row", " sorted")?;
         some(f, self.duplicates, "duplicate", " summed")?;
         some(f, self.zeros, "zero", " dropped")?;
         some(f, self.beyond, "value", " in unknown columns dropped")?;
         some(f, self.blank_lines, "blank line", "")?;
         some(f, self.comment_lines, "comment line", "")?;
-        some(f, self.query_ids, "row", " with a qid (not used)")
+        some(f, self.query_ids, "row", " with a qid (not used)")?;
+        some(f, self.unlabelled, "row", " without a label")
     }
 }
 
@@ -158,7 +163,7 @@ pub(super) fn some(f: &mut fmt::Formatter<'_>, count: u64, one: &str, how: &str)
 }
 
 /// A count with commas between thousands.
-pub(super) fn grouped(count: u64) -> String {
+pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (k, digit) in digits.chars().enumerate() {

@@ -211,6 +211,11 @@ impl Interner {
         (Ids(Kind::Integers(integers)), Some(renumbered))
     }
 
+    /// The id of a number given so far.
+    pub(super) fn name(&self, number: u32) -> Cow<'_, str> {
+        self.names[number as usize].text()
+    }
+
     /// For each number given so far, the index of its id in `ids`.
     pub(super) fn find_in(&self, ids: &Ids) -> Vec<Option<u32>> {
         self.names.iter().map(|name| ids.index(&name.text())).collect()

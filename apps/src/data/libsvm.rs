@@ -21,7 +21,8 @@ pub(super) fn read(
     if options.labels.is_some() {
         return Err(source.data_error("libsvm files hold their own labels; drop the file of labels"));
     }
-    let context = Context { base: options.index_base, n_columns: options.n_columns };
+    let ReadOptions { index_base: base, n_columns, unlabelled, .. } = *options;
+    let context = Context { base, n_columns, unlabelled };
     let mut all = All::default();
     pipeline::parse(&mut source, options.threads, &context, tell, |rows, line| {
         all.append(rows, line);
@@ -37,6 +38,7 @@ const MANY_COLUMNS_EACH: usize = 1000;
 struct Context {
     base: IndexBase,
     n_columns: Option<usize>,
+    unlabelled: bool,
 }
 
 /// What was found beside the rows.
@@ -49,6 +51,7 @@ struct Found {
     blank_lines: u64,
     comment_lines: u64,
     query_ids: u64,
+    unlabelled: u64,
     /// The first line with a column from `n_columns` on, and the first with one beyond, as written.
     at_limit: Option<u64>,
     past_limit: Option<u64>,
@@ -82,7 +85,7 @@ impl Chunk for Rows {
             None => self.found.blank_lines += 1,
             Some(b'#') => self.found.comment_lines += 1,
             Some(_) => {
-                let label = label(&mut scan)?;
+                let label = self.label(&mut scan, context)?;
                 self.query_id(&mut scan)?;
                 self.features(&mut scan, number, context)?;
                 self.labels.push(label);
@@ -94,6 +97,14 @@ impl Chunk for Rows {
 }
 
 impl Rows {
+    fn label(&mut self, scan: &mut Scan<'_>, context: &Context) -> Result<f64, String> {
+        if context.unlabelled && scan.token().contains(':') {
+            self.found.unlabelled += 1;
+            return Ok(0.0);
+        }
+        label(scan)
+    }
+
     fn query_id(&mut self, scan: &mut Scan<'_>) -> Result<(), String> {
         if scan.accept(b"qid:") {
             scan.real().map_err(|problem| format!("after qid: {problem}"))?;
@@ -207,6 +218,7 @@ impl All {
         all.blank_lines += new.blank_lines;
         all.comment_lines += new.comment_lines;
         all.query_ids += new.query_ids;
+        all.unlabelled += new.unlabelled;
         all.at_limit = all.at_limit.or(new.at_limit.map(|number| line + number + 1));
         all.past_limit = all.past_limit.or(new.past_limit.map(|number| line + number + 1));
     }
@@ -256,7 +268,7 @@ impl All {
     fn samples(mut self, source: &Source, index_base: IndexBase, columns: usize, beyond: u64) -> Samples {
         self.columns.shrink_to_fit();
         self.values.shrink_to_fit();
-        let (rows, Found { counts, blank_lines, comment_lines, query_ids, .. }) =
+        let (rows, Found { counts, blank_lines, comment_lines, query_ids, unlabelled, .. }) =
             (self.labels.len(), self.found);
         let facts = Facts {
             format: Format::Libsvm,
@@ -272,6 +284,7 @@ impl All {
             blank_lines,
             comment_lines,
             query_ids,
+            unlabelled,
             labels: LabelSet::of(&self.labels),
         };
         let features = Csr::new((rows, columns), self.starts, self.columns, self.values);

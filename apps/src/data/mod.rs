@@ -5,6 +5,7 @@
 //! | libsvm (svmlight) text, MatrixMarket | [`read_samples`]: a sparse matrix of samples and their labels |
 //! | `user item rating` text, MatrixMarket | [`read_ratings`], and [`read_ratings_with`] for held-out data |
 //! | UCI bag of words, LDA-C, libsvm counts, MatrixMarket, plain text | [`corpus`]: documents as counts of words |
+//! | `user item` text, with or without ratings | [`read_pairs`]: what to predict |
 //! | NumPy arrays | [`npy`] |
 //! | lists of names, a line each | [`text`] |
 //!
@@ -42,9 +43,11 @@ mod source;
 pub mod text;
 
 pub use corpus::Corpus;
-pub use facts::{Compression, Facts, Format, LabelSet};
+pub use facts::{Compression, Facts, Format, LabelSet, grouped};
 pub use ids::Ids;
-pub use ratings::{HeldOutRatings, RatingFacts, Ratings, Separator, read_ratings, read_ratings_with};
+pub use ratings::{
+    HeldOutRatings, Pairs, RatingFacts, Ratings, Separator, read_pairs, read_ratings, read_ratings_with,
+};
 
 #[cfg(test)]
 mod tests;
@@ -86,6 +89,8 @@ pub struct ReadOptions {
     pub drop_beyond: bool,
     /// The labels of a MatrixMarket design: a MatrixMarket vector, or one number a line.
     pub labels: Option<PathBuf>,
+    /// Whether a row may come without a label, as new data do: its label is then 0.
+    pub unlabelled: bool,
     /// How many threads parse; 0 is one for each core.
     pub threads: usize,
 }

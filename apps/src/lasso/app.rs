@@ -10,13 +10,14 @@ use slackline::Consistency;
 
 use super::params::{OPTIONS, Params, Penalty};
 use super::solver::{Problem, Worker};
-use crate::catalog::{App, Array, OptionSpec, Request, Trained, Watch};
+use crate::catalog::{App, Array, News, OptionSpec, Request, Trained, Watch};
 use crate::data::{IndexBase, Samples, npy};
 use crate::descent::columns::split;
 use crate::descent::guide::{Plan, Reach};
 use crate::descent::interference::interference;
 use crate::descent::path;
 use crate::descent::run::{Solved, Task, solve};
+use crate::prediction::{Cell, Column, Predictions, Question};
 use crate::run::Origin;
 use crate::{Error, run, samples};
 
@@ -86,13 +87,46 @@ impl App for Lasso {
     }
 
     fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error> {
-        let folder = directory.join("model");
-        let base = samples::read_base(&folder)?;
-        let coefficients = npy::read_f64(&folder.join("coefficients.npy"))?;
-        let intercept = npy::read_f64(&folder.join("intercept.npy"))?.first().copied().unwrap_or(0.0);
-        let coefficients: Vec<f64> = coefficients.into_iter().collect();
+        let Model { base, coefficients, intercept } = Model::read(directory)?;
         let held_out = samples::read_held_out(data, base, coefficients.len(), &|_| {})?;
         Ok(scores(&held_out, &coefficients, intercept).into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+    }
+
+    fn predict(
+        &self,
+        directory: &Path,
+        data: &Path,
+        question: &Question,
+        tell: &(dyn Fn(News) + Sync),
+    ) -> Result<Predictions, Error> {
+        question.is_plain(self.name())?;
+        let Model { base, coefficients, intercept } = Model::read(directory)?;
+        let features = samples::read_new(data, base, coefficients.len(), tell)?;
+        let n_rows = features.rows();
+        let row = move |row: usize| {
+            let view = features.outer_view(row).expect("a row of the matrix");
+            vec![Cell::Number(samples::score(view, &coefficients, intercept))]
+        };
+        let columns = vec![Column::double("prediction")];
+        Ok(Predictions { columns, n_rows, rows: Box::new((0..n_rows).map(row)) })
+    }
+}
+
+/// A model as it was written.
+struct Model {
+    base: IndexBase,
+    coefficients: Vec<f64>,
+    intercept: f64,
+}
+
+impl Model {
+    fn read(directory: &Path) -> Result<Self, Error> {
+        let folder = directory.join("model");
+        Ok(Self {
+            base: samples::read_base(&folder)?,
+            coefficients: npy::read_f64(&folder.join("coefficients.npy"))?.into_iter().collect(),
+            intercept: npy::read_f64(&folder.join("intercept.npy"))?.first().copied().unwrap_or(0.0),
+        })
     }
 }
 

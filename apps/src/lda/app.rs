@@ -7,12 +7,13 @@ use std::sync::LazyLock;
 use super::explore::TopicModel;
 use super::params::{GIBBS, SHARED};
 use super::variational::params::OPTIONS as INFERENCE;
-use super::{gibbs, variational};
+use super::{gibbs, predict, variational};
 use crate::Error;
-use crate::catalog::{App, OptionSpec, Request, Trained, Watch};
+use crate::catalog::{App, News, OptionSpec, Request, Trained, Watch};
 use crate::data::corpus::{self, CorpusOptions, Known, Vocabulary, read_documents};
 use crate::lda::evaluation::{Completion, DenseTopics, likelihood};
 use crate::options::Options;
+use crate::prediction::{Predictions, Question};
 use crate::run::{only_known, refuse};
 
 /// `slackline train lda`.
@@ -70,6 +71,16 @@ impl App for Lda {
             ("tokens".to_owned(), all.tokens as f64),
             ("tokens_of_unknown_words".to_owned(), new.facts.unknown_tokens as f64),
         ]))
+    }
+
+    fn predict(
+        &self,
+        directory: &Path,
+        data: &Path,
+        question: &Question,
+        tell: &(dyn Fn(News) + Sync),
+    ) -> Result<Predictions, Error> {
+        predict::predict(directory, data, question, tell)
     }
 }
 

@@ -40,6 +40,7 @@ pub mod explore;
 pub mod gibbs;
 mod output;
 pub mod params;
+mod predict;
 pub mod variational;
 
 pub use app::Lda;

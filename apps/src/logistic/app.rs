@@ -7,10 +7,12 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 
 use super::classes::Classes;
+use super::model::Model;
 use super::params::{OPTIONS, Params};
 use super::{binary, multiclass};
-use crate::catalog::{App, Array, OptionSpec, Request, Trained, Watch};
-use crate::data::{Samples, npy};
+use crate::catalog::{App, Array, News, OptionSpec, Request, Trained, Watch};
+use crate::data::Samples;
+use crate::prediction::{Predictions, Question};
 use crate::run::Origin;
 use crate::{Error, run, samples};
 
@@ -99,20 +101,22 @@ impl App for Logistic {
     }
 
     fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error> {
-        let folder = directory.join("model");
-        let (base, classes) = (samples::read_base(&folder)?, Classes::read(&folder)?);
-        let path = folder.join("coefficients.npy");
-        let coefficients = npy::read_f64(&path)?;
-        let rows = if classes.n() == 2 { 1 } else { classes.n() };
-        let n_columns = coefficients.len() / rows;
-        let coefficients =
-            coefficients.into_shape_with_order((rows, n_columns)).map_err(|_| Error::Data {
-                path,
-                problem: format!("does not hold {rows} rows of coefficients, one per class of classes.txt"),
-            })?;
-        let intercepts = npy::read_f64(&folder.join("intercept.npy"))?.into_iter().collect::<Vec<f64>>();
-        let held_out = samples::read_held_out(data, base, n_columns, &|_| {})?;
+        let Model { base, classes, coefficients, intercepts } = Model::read(directory)?;
+        let held_out = samples::read_held_out(data, base, coefficients.ncols(), &|_| {})?;
         Ok(scores(&held_out, &classes, &coefficients, &intercepts))
+    }
+
+    fn predict(
+        &self,
+        directory: &Path,
+        data: &Path,
+        question: &Question,
+        tell: &(dyn Fn(News) + Sync),
+    ) -> Result<Predictions, Error> {
+        question.is_plain(self.name())?;
+        let model = Model::read(directory)?;
+        let features = samples::read_new(data, model.base, model.coefficients.ncols(), tell)?;
+        Ok(model.predict(features))
     }
 }
 

@@ -18,6 +18,7 @@ mod app;
 mod binary;
 pub mod classes;
 pub mod loss;
+mod model;
 mod multiclass;
 pub mod params;
 pub mod softmax;

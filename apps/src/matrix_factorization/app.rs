@@ -11,8 +11,9 @@ use slackline::prelude::*;
 use super::Model;
 use super::actor::{Factorizer, Setup};
 use super::params::{OPTIONS, Params};
-use crate::catalog::{App, Array, OptionSpec, Request, Trained, Watch};
-use crate::data::{Ids, read_ratings, read_ratings_with, text};
+use crate::catalog::{App, Array, News, OptionSpec, Request, Trained, Watch};
+use crate::data::{Ids, read_pairs, read_ratings, read_ratings_with, text};
+use crate::prediction::{Cell, Column, Predictions, Question};
 use crate::run::Origin;
 use crate::{Error, run};
 
@@ -75,14 +76,12 @@ impl App for MatrixFactorization {
 
     fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error> {
         let folder = directory.join("model");
-        let ids = |name: &str| Ok::<_, Error>(Ids::from_lines(&text::read_lines(&folder.join(name))?));
-        let ratings = read_ratings_with(data, &ids("users.txt")?, &ids("items.txt")?, &|_| {})?;
+        let (users, items) = ids(&folder)?;
+        let ratings = read_ratings_with(data, &users, &items, &|_| {})?;
         let model = Model::read(&folder)?;
-        let unknown = u32::MAX as usize;
         let mut squares = 0.0;
         for ((user, item), value) in ratings.users.iter().zip(&ratings.items).zip(&ratings.values) {
-            let id = |id: &Option<u32>| id.map_or(unknown, |id| id as usize);
-            squares += (model.predict(id(user), id(item)) - f64::from(*value)).powi(2);
+            squares += (model.predict(dense(*user), dense(*item)) - f64::from(*value)).powi(2);
         }
         let n = ratings.values.len();
         let unseen = |ids: &[Option<u32>]| ids.iter().filter(|id| id.is_none()).count() as f64;
@@ -93,6 +92,40 @@ impl App for MatrixFactorization {
             ("ratings_of_unknown_items".to_owned(), unseen(&ratings.items)),
         ]))
     }
+
+    fn predict(
+        &self,
+        directory: &Path,
+        data: &Path,
+        question: &Question,
+        tell: &(dyn Fn(News) + Sync),
+    ) -> Result<Predictions, Error> {
+        question.is_plain(self.name())?;
+        let folder = directory.join("model");
+        let (users, items) = ids(&folder)?;
+        let model = Model::read(&folder)?;
+        let pairs = read_pairs(data, &users, &items, tell)?;
+        let n_rows = pairs.len();
+        let row = move |row: usize| {
+            let [user, item] = pairs.pair(row);
+            let rating = model.predict(dense(user.index), dense(item.index));
+            let names = [user.id, item.id].map(|id| Cell::Text(id.into_owned()));
+            names.into_iter().chain([Cell::Number(rating)]).collect()
+        };
+        let columns = vec![Column::name("user"), Column::name("item"), Column::single("rating")];
+        Ok(Predictions { columns, n_rows, rows: Box::new((0..n_rows).map(row)) })
+    }
+}
+
+/// The users and the items of a written model.
+fn ids(folder: &Path) -> Result<(Ids, Ids), Error> {
+    let ids = |name: &str| Ok(Ids::from_lines(&text::read_lines(&folder.join(name))?));
+    Ok((ids("users.txt")?, ids("items.txt")?))
+}
+
+/// An index as the model takes it: one that is not known is beyond all others.
+fn dense(index: Option<u32>) -> usize {
+    index.map_or(usize::MAX, |index| index as usize)
 }
 
 /// The job with its tables and schedule; `counts` are the training and the held-out ratings.

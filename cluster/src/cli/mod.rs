@@ -7,8 +7,10 @@ mod evaluate;
 mod job;
 mod launch;
 mod node;
+mod predict;
 mod render;
 mod status;
+mod topics;
 mod train;
 
 use std::ffi::OsString;
@@ -33,6 +35,8 @@ const EXAMPLES: &str = "Examples:
   slackline train lasso --data train.svm --out runs/1   train, and keep the model
   slackline train config/quickstart.yaml                the same from a file
   slackline evaluate runs/1 --data test.svm             score the model
+  slackline predict runs/1 --data new.svm --out p.tsv   predict with it
+  slackline topics runs/1 --html topics.html            the topics of a topic model, to explore
   slackline launch config/two-nodes.yaml                a cluster: every node from one file
   slackline audit runs/1                                prove what a run with --audit read and when
 
@@ -63,6 +67,8 @@ fn dispatch(apps: &[&dyn App], args: Vec<OsString>) -> Result<u8, Error> {
     match matches.subcommand() {
         Some((train::NAME, matches)) => train::run(apps, matches, job),
         Some((evaluate::NAME, matches)) => evaluate::run(apps, matches),
+        Some((predict::NAME, matches)) => predict::run(apps, matches),
+        Some((topics::NAME, matches)) => topics::run(matches),
         Some((audit::NAME, matches)) => audit::run(matches),
         Some((apps::NAME, matches)) => apps::run(apps, matches),
         Some((launch::NAME, matches)) => launch::run(apps, matches),
@@ -93,6 +99,8 @@ fn command(apps: &[&dyn App]) -> Command {
         .subcommand_required(true)
         .subcommand(train::command(apps))
         .subcommand(evaluate::command())
+        .subcommand(predict::command())
+        .subcommand(topics::command())
         .subcommand(audit::command())
         .subcommand(apps::command())
         .subcommand(launch::command())

@@ -18,7 +18,7 @@ use slackline_apps::catalog::News;
 
 pub(crate) use json::summary_line;
 pub(crate) use screen::Screen;
-pub(crate) use text::{duration, number, table};
+pub(crate) use text::{duration, number, printable, table};
 
 /// How a run is shown.
 pub(crate) enum Console {
@@ -101,6 +101,12 @@ impl Console {
 pub(crate) fn result(text: &str) {
     let mut out = std::io::stdout().lock();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Columns of the terminal that stdout goes to, if it goes to one.
+pub(crate) fn width() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
 }
 
 /// Whether stderr is a terminal that can show a bar.

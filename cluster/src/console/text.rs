@@ -1,5 +1,7 @@
 //! Numbers, durations and tables as people read them.
 
+use std::borrow::Cow;
+
 /// Six significant digits, without trailing zeros.
 pub(crate) fn number(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -23,6 +25,15 @@ pub(crate) fn duration(seconds: f64) -> String {
         60..3600 => format!("{} min {:02} s", whole / 60, whole % 60),
         _ => format!("{} h {:02} min", whole / 3600, whole / 60 % 60),
     }
+}
+
+/// A text from a file as a terminal may show it: what would move the cursor or change a colour is spelled out.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return text.into();
+    }
+    let shown = |c: char| if c.is_control() { c.escape_unicode().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect::<String>().into()
 }
 
 /// Two columns, the second one aligned.

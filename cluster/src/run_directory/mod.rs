@@ -102,7 +102,7 @@ impl Drop for RunDirectory {
 }
 
 /// Writes a file and waits until the disk has it; removes it when that fails.
-fn write_synced(
+pub(crate) fn write_synced(
     path: &Path,
     write: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
 ) -> Result<(), Error> {
@@ -118,7 +118,7 @@ fn write_synced(
 }
 
 /// Makes renames in a directory outlive a power cut.
-fn sync_directory(path: &Path) -> Result<(), Error> {
+pub(crate) fn sync_directory(path: &Path) -> Result<(), Error> {
     File::open(path).and_then(|directory| directory.sync_all()).map_err(Error::file(path))
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use slackline_apps::catalog::{self, App, Array, News, Request, Trained, Watch};
 use slackline_apps::data::npy;
+use slackline_apps::prediction::{Cell, Kind, Predictions, Question};
 use slackline_apps::{Error, StopSwitch};
 use subject::Subject;
 
@@ -195,12 +196,33 @@ fn a_written_model_scores_as_it_did_in_training() {
 }
 
 #[test]
+fn a_written_model_predicts_a_row_of_finite_numbers_for_each_of_the_data() {
+    each(|app, subject| {
+        let trained = train(app, &subject.request());
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        write(&trained, &directory.path().join("model"));
+        let said = app.predict(directory.path(), &subject.test(), &Question::default(), &|_| {});
+        let Predictions { columns, n_rows, rows } = said.unwrap_or_else(|e| panic!("{e}"));
+        assert!(n_rows > 1 && columns.iter().any(|column| column.kind != Kind::Name));
+        let whole = |row: &Vec<Cell>| {
+            let number = |cell: &Cell| !matches!(cell, Cell::Number(number) if !number.is_finite());
+            row.len() == columns.len() && row.iter().all(number)
+        };
+        assert_eq!(rows.filter(whole).count(), n_rows);
+    });
+}
+
+#[test]
 fn a_directory_without_a_model_is_refused_by_name() {
     each(|app, subject| {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let error =
-            app.evaluate(directory.path(), &subject.test()).expect_err("there is no model").to_string();
-        assert!(error.contains(&directory.path().display().to_string()), "{error}");
+        let (path, question) = (directory.path(), Question::default());
+        let scored = app.evaluate(path, &subject.test()).err();
+        let predicted = app.predict(path, &subject.test(), &question, &|_| {}).err();
+        for error in [scored, predicted] {
+            let error = error.expect("there is no model").to_string();
+            assert!(error.contains(&path.display().to_string()), "{error}");
+        }
     });
 }
 

@@ -27,12 +27,12 @@ pub(super) fn read_samples(
     options: &ReadOptions,
     tell: &(dyn Fn(News) + Sync),
 ) -> Result<Samples, Error> {
-    let Some(labels_path) = &options.labels else {
+    if options.labels.is_none() && !options.unlabelled {
         return Err(source.data_error(
             "a MatrixMarket file holds no labels; --labels names the file that does (a MatrixMarket vector, or one number \
              a line), for training data only: data to score a model on must be libsvm",
         ));
-    };
+    }
     if options.index_base == IndexBase::Zero {
         return Err(
             source.data_error("MatrixMarket counts from 1, but the columns were said to count from 0")
@@ -42,7 +42,10 @@ pub(super) fn read_samples(
     if header.n_rows == 0 {
         return Err(source.data_error("no samples in the file: its size line says 0 rows"));
     }
-    let labels = read_labels(labels_path, header.n_rows, options.threads)?;
+    let labels = match &options.labels {
+        Some(path) => read_labels(path, header.n_rows, options.threads)?,
+        None => vec![0.0; header.n_rows],
+    };
     let n_columns = options.n_columns.unwrap_or(header.n_columns);
     if header.n_columns > n_columns && !options.drop_beyond {
         let found = header.n_columns;
@@ -68,6 +71,7 @@ pub(super) fn read_samples(
         blank_lines,
         comment_lines,
         query_ids: 0,
+        unlabelled: if options.labels.is_none() { header.n_rows as u64 } else { 0 },
         labels: LabelSet::of(&labels),
     };
     let features = Csr::new((header.n_rows, n_columns), starts, columns, values);

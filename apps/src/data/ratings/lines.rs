@@ -47,7 +47,7 @@ impl Head {
 }
 
 /// The separator by which this line is a rating.
-fn of_rating(line: &[u8]) -> Option<Separator> {
+pub(super) fn of_rating(line: &[u8]) -> Option<Separator> {
     Separator::ALL
         .into_iter()
         .find(|separator| separator.fields(line).is_ok_and(|fields| check(fields).is_ok()))
@@ -55,13 +55,18 @@ fn of_rating(line: &[u8]) -> Option<Separator> {
 
 /// The separator by which this line names the columns: three words at least and no number, which would be a rating gone
 /// wrong.
-fn of_header(line: &[u8]) -> Option<Separator> {
-    let is_number = |word: &[u8]| fast_float2::parse::<f64, _>(word).is_ok();
-    if line.split(|byte| b"\t ;,:\"".contains(byte)).any(is_number) {
+pub(super) fn of_header(line: &[u8]) -> Option<Separator> {
+    if has_number(line) {
         return None;
     }
     let is_header = |fields: [&[u8]; 3]| fields.into_iter().all(|field| !field.is_empty());
     Separator::ALL.into_iter().find(|separator| separator.fields(line).is_ok_and(is_header))
+}
+
+/// Whether a word of the line is a number.
+pub(super) fn has_number(line: &[u8]) -> bool {
+    let is_number = |word: &[u8]| fast_float2::parse::<f64, _>(word).is_ok();
+    line.split(|byte| b"\t ;,:\"".contains(byte)).any(is_number)
 }
 
 fn not_a_rating(line: &[u8]) -> String {

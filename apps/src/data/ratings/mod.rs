@@ -15,10 +15,12 @@ use crate::catalog::News;
 
 mod facts;
 mod lines;
+mod pairs;
 mod separator;
 
 pub use facts::RatingFacts;
 use lines::{Head, Lines};
+pub use pairs::{Pairs, read_pairs};
 pub use separator::Separator;
 
 /// Ratings to train on: one entry a rating in each of the first three vectors.

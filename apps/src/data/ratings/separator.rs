@@ -23,9 +23,9 @@ impl Separator {
     /// In the order in which they are tried.
     pub(super) const ALL: [Self; 5] = [Self::Tab, Self::Colons, Self::Semicolon, Self::Comma, Self::Blanks];
 
-    /// The first three fields of a line, and how many there are if they are less.
-    pub(super) fn fields(self, line: &[u8]) -> Result<[&[u8]; 3], usize> {
-        let mut fields: [&[u8]; 3] = [&[]; 3];
+    /// The first N fields of a line, and how many there are if they are less.
+    pub(super) fn fields<const N: usize>(self, line: &[u8]) -> Result<[&[u8]; N], usize> {
+        let mut fields: [&[u8]; N] = [&[]; N];
         let mut rest = Some(line.trim_ascii());
         for (n, field) in fields.iter_mut().enumerate() {
             let Some(text) = rest else { return Err(n) };

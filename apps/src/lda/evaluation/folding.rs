@@ -15,13 +15,13 @@ const KEPT: usize = 1 << 23;
 
 /// Folds documents into topics: from `θ_k = 1 / K`, for a fixed number of rounds,
 ///
-/// `θ_k ← α + Σ_w n_w θ_k p(w | k) / Σ_j θ_j p(w | j)`, scaled to add up to 1,
+/// `θ_k ← α_k + Σ_w n_w θ_k p(w | k) / Σ_j θ_j p(w | j)`, scaled to add up to 1,
 ///
 /// which climbs to a mixture of high posterior (the map estimate of `Dirichlet(1 + α)`, see Asuncion et al. 2009).
 /// Holds the memory to work in: some numbers a topic, and the rows of the words of a document.
 pub struct FoldIn<'a, T> {
     topics: &'a T,
-    alpha: f64,
+    alpha: Vec<f64>,
     rounds: usize,
     row: WordRow,
     words: Rows,
@@ -55,25 +55,33 @@ enum Place {
 impl<'a, T: Topics> FoldIn<'a, T> {
     /// Documents are folded as the measure of held-out perplexity does it: [`ALPHA`], [`ROUNDS`].
     pub fn new(topics: &'a T) -> Self {
-        Self::with(topics, ALPHA, ROUNDS)
+        Self::with(topics, vec![ALPHA; topics.n_topics()], ROUNDS)
     }
 
-    /// The same with a prior, more than 0, and a number of rounds.
-    pub fn with(topics: &'a T, alpha: f64, rounds: usize) -> Self {
+    /// The same with a prior, a weight more than 0 for each topic, and a number of rounds.
+    ///
+    /// # Panics
+    /// If there are not as many weights as topics.
+    pub fn with(topics: &'a T, alpha: Vec<f64>, rounds: usize) -> Self {
         let n = topics.n_topics();
+        assert_eq!(alpha.len(), n, "a weight for each topic");
         let (row, words) = (WordRow::new(n), Rows::default());
         Self { topics, alpha, rounds, row, words, theta: vec![0.0; n], next: vec![0.0; n] }
     }
 
-    /// The mixture of a document with these words, as often as `counts` says: a share of each topic, in sum 1.
+    /// The mixture of a document with these words, as often as `counts` says: a share of each topic, in sum 1. Without any
+    /// word it is the mean of the prior.
     pub fn mixture(&mut self, words: &[u32], counts: &[u32]) -> &[f64] {
         self.read(words, counts);
         let n_topics = self.theta.len();
         self.theta.fill(1.0 / n_topics as f64);
-        if !words.is_empty() {
-            for _ in 0..self.rounds {
-                self.round();
-            }
+        if words.is_empty() {
+            let sum: f64 = self.alpha.iter().sum();
+            self.theta.iter_mut().zip(&self.alpha).for_each(|(theta, alpha)| *theta = alpha / sum);
+            return &self.theta;
+        }
+        for _ in 0..self.rounds {
+            self.round();
         }
         &self.theta
     }
@@ -161,8 +169,8 @@ impl<'a, T: Topics> FoldIn<'a, T> {
         }
         axpy(smoothed, self.topics.base(), &mut self.next);
         let mut sum = 0.0;
-        for (theta, next) in self.theta.iter_mut().zip(&self.next) {
-            *theta = self.alpha + *theta * (next + all * FLOOR);
+        for ((theta, next), alpha) in self.theta.iter_mut().zip(&self.next).zip(&self.alpha) {
+            *theta = alpha + *theta * (next + all * FLOOR);
             sum += *theta;
         }
         self.theta.iter_mut().for_each(|theta| *theta /= sum);

@@ -1,0 +1,86 @@
+//! What a trained model says of new data: named columns and a row for each thing it was asked about.
+
+use std::path::PathBuf;
+
+use crate::Error;
+
+/// What is asked of a model beside the data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Question {
+    /// How many of the answers to give, the greatest first; all of them, in their own order, where absent.
+    pub top: Option<usize>,
+    /// The words behind the numbers of the data, one a line.
+    pub vocabulary: Option<PathBuf>,
+}
+
+/// Rows of predictions, computed as they are taken.
+pub struct Predictions {
+    /// The columns: those that name the row first.
+    pub columns: Vec<Column>,
+    /// How many rows there are.
+    pub n_rows: usize,
+    /// The rows, in the order of the data; each has a cell for every column.
+    pub rows: Box<dyn Iterator<Item = Vec<Cell>> + Send>,
+}
+
+/// A column of predictions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// What its cells are.
+    pub kind: Kind,
+}
+
+/// What the cells of a column are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// What the row is about, such as the id of a user: no prediction.
+    Name,
+    /// A prediction of double precision.
+    Double,
+    /// A prediction of single precision.
+    Single,
+}
+
+/// A cell of a row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// A text: only in a column that names the row.
+    Text(String),
+    /// A number.
+    Number(f64),
+}
+
+impl Column {
+    /// A column that names the row.
+    pub fn name(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: Kind::Name }
+    }
+
+    /// Predictions of double precision.
+    pub fn double(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: Kind::Double }
+    }
+
+    /// Predictions of single precision.
+    pub fn single(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: Kind::Single }
+    }
+}
+
+impl Question {
+    /// Refuses every question but that for all answers.
+    ///
+    /// # Errors
+    /// More is asked than `app` can answer.
+    pub fn is_plain(&self, app: &str) -> Result<(), Error> {
+        let given = self.top.map(|_| "--top").or(self.vocabulary.as_ref().map(|_| "--vocab"));
+        match given {
+            None => Ok(()),
+            Some(option) => {
+                Err(Error::UnknownOption { app: app.into(), option: option.into(), nearest: None })
+            }
+        }
+    }
+}
