@@ -1,6 +1,7 @@
 //! The shipped sets, and the larger sets in the folder that `SLACKLINE_DATA` names: sizes as their tables tell them.
 
 use super::*;
+use crate::data::corpus::CorpusOptions;
 
 /// Rows, columns, values.
 type Size = (usize, usize, usize);
@@ -94,7 +95,7 @@ fn the_shared_documents_have_their_sizes() {
     ];
     for (name, words, train, held_out) in cases {
         let path = folder.join("topics").join(name);
-        let all = corpus::read_corpus(&path, &corpus::CorpusOptions::default(), &quiet).unwrap();
+        let all = crate::data::corpus::read_corpus(&path, &CorpusOptions::default(), &quiet).unwrap();
         let size = |corpus: &Corpus| (corpus.n_docs(), corpus.n_tokens());
         assert_eq!(all.train.corpus.n_words, words, "{name}");
         assert_eq!((size(&all.train.corpus), size(&all.held_out.corpus)), (train, held_out), "{name}");

@@ -82,35 +82,58 @@ pub(super) fn exp_digamma<const FMA: bool>(x: &[f32], shift: &[f32], out: &mut [
     let (x, shift, out) = (chunks(x), chunks(shift), chunks_mut(out));
     let mut largest = [f32::MIN; LANES];
     for ((x, shift), out) in x.iter().zip(shift).zip(&mut *out) {
+        let mut exponent = [0.0f32; LANES];
         for k in 0..LANES {
-            out[k] = -lack::<FMA>(x[k]) - shift[k];
-            largest[k] = if out[k] > largest[k] { out[k] } else { largest[k] };
+            exponent[k] = -lack::<FMA>(x[k]) - shift[k];
         }
+        for k in 0..LANES {
+            largest[k] = if exponent[k] > largest[k] { exponent[k] } else { largest[k] };
+        }
+        *out = exponent;
     }
     let largest = largest.iter().fold(f32::MIN, |largest, of| if *of > largest { *of } else { largest });
     for (x, out) in x.iter().zip(out) {
+        let mut weight = *out;
         for k in 0..LANES {
-            let below = out[k] - largest;
+            let below = weight[k] - largest;
             let below = if below > DEEPEST { below } else { DEEPEST };
-            out[k] = (x[k] + 4.0) * exp::<FMA>(below);
+            weight[k] = (x[k] + 4.0) * exp::<FMA>(below);
         }
+        *out = weight;
     }
 }
 
 /// The products of four rows with θ.
 #[inline(always)]
 fn products<const FMA: bool>(rows: [&[Chunk]; 4], theta: &[Chunk]) -> [f32; 4] {
-    let mut sums = [[0.0f32; LANES]; 4];
+    let (mut of_a, mut of_b, mut of_c, mut of_d) = ([0.0; LANES], [0.0; LANES], [0.0; LANES], [0.0; LANES]);
     let [a, b, c, d] = rows;
     for ((((theta, a), b), c), d) in theta.iter().zip(a).zip(b).zip(c).zip(d) {
         for k in 0..LANES {
-            sums[0][k] = fused::<FMA>(a[k], theta[k], sums[0][k]);
-            sums[1][k] = fused::<FMA>(b[k], theta[k], sums[1][k]);
-            sums[2][k] = fused::<FMA>(c[k], theta[k], sums[2][k]);
-            sums[3][k] = fused::<FMA>(d[k], theta[k], sums[3][k]);
+            of_a[k] = fused::<FMA>(a[k], theta[k], of_a[k]);
+            of_b[k] = fused::<FMA>(b[k], theta[k], of_b[k]);
+            of_c[k] = fused::<FMA>(c[k], theta[k], of_c[k]);
+            of_d[k] = fused::<FMA>(d[k], theta[k], of_d[k]);
         }
     }
-    sums.map(|lanes| total(&lanes))
+    [total(&of_a), total(&of_b), total(&of_c), total(&of_d)]
+}
+
+/// `sums += Σ share · row` over four rows. A chunk is computed apart and then stored, so that the compiler need not fear
+/// that sums and rows overlap.
+#[inline(always)]
+fn add_four<const FMA: bool>(share: [f32; 4], rows: [&[Chunk]; 4], sums: &mut [Chunk]) {
+    let [a, b, c, d] = rows;
+    for ((((sums, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
+        let mut sum = *sums;
+        for k in 0..LANES {
+            sum[k] = fused::<FMA>(share[0], a[k], sum[k]);
+            sum[k] = fused::<FMA>(share[1], b[k], sum[k]);
+            sum[k] = fused::<FMA>(share[2], c[k], sum[k]);
+            sum[k] = fused::<FMA>(share[3], d[k], sum[k]);
+        }
+        *sums = sum;
+    }
 }
 
 /// Four rows of `n` chunks each.
@@ -138,27 +161,23 @@ pub(super) fn mixture<const FMA: bool>(
         mixture.sums.fill(0.0);
         let (theta, sums) = (chunks(mixture.theta), chunks_mut(mixture.sums));
         for (rows, counts) in rows.chunks_exact(4 * n).zip(counts) {
-            let [a, b, c, d] = four(rows, n);
-            let products = products::<FMA>([a, b, c, d], theta);
+            let rows = four(rows, n);
+            let products = products::<FMA>(rows, theta);
             let mut share = [0.0f32; 4];
             for j in 0..4 {
                 share[j] = counts[j] / products[j];
             }
-            for ((((sums, a), b), c), d) in sums.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                for k in 0..LANES {
-                    let sum = fused::<FMA>(share[1], b[k], fused::<FMA>(share[0], a[k], sums[k]));
-                    sums[k] = fused::<FMA>(share[3], d[k], fused::<FMA>(share[2], c[k], sum));
-                }
-            }
+            add_four::<FMA>(share, rows, sums);
         }
         let mut change = [0.0f32; LANES];
         let (alpha, gamma) = (chunks(mixture.alpha), chunks_mut(mixture.gamma));
         for (((alpha, gamma), theta), sums) in alpha.iter().zip(gamma).zip(theta).zip(&*sums) {
+            let mut new = [0.0f32; LANES];
             for k in 0..LANES {
-                let new = fused::<FMA>(theta[k], sums[k], alpha[k]);
-                change[k] += (new - gamma[k]).abs();
-                gamma[k] = new;
+                new[k] = fused::<FMA>(theta[k], sums[k], alpha[k]);
+                change[k] += (new[k] - gamma[k]).abs();
             }
+            *gamma = new;
         }
         let change = total(&change);
         if change < limits.change || round == limits.rounds {
@@ -190,9 +209,18 @@ pub(super) fn collect<const FMA: bool>(
     to: &mut [f32],
     layout: Layout,
 ) {
+    let (chunks, rest) = theta.as_chunks::<LANES>();
     for (entry, share) in entries.iter().zip(shares) {
         let row = &mut to[*entry as usize * layout.stride + layout.place..][..theta.len()];
-        for (to, theta) in row.iter_mut().zip(theta) {
+        let (to_chunks, to_rest) = row.as_chunks_mut::<LANES>();
+        for (to, theta) in to_chunks.iter_mut().zip(chunks) {
+            let mut sum = *to;
+            for k in 0..LANES {
+                sum[k] = fused::<FMA>(*share, theta[k], sum[k]);
+            }
+            *to = sum;
+        }
+        for (to, theta) in to_rest.iter_mut().zip(rest) {
             *to = fused::<FMA>(*share, *theta, *to);
         }
     }

@@ -101,6 +101,10 @@ impl TopicModel {
                 return Err(refused(&folder.join(name), problem));
             }
         }
+        if self.alpha.iter().any(|alpha| !alpha.is_finite() || *alpha <= 0.0) {
+            let problem = "has a weight that is not more than 0, expected a prior".to_owned();
+            return Err(refused(&folder.join("alpha.npy"), problem));
+        }
         for (topic, row) in self.topic_word.outer_iter().enumerate() {
             let sum: f64 = row.iter().map(|&p| f64::from(p)).sum();
             if row.iter().any(|p| p.is_nan() || *p < 0.0) || (sum - 1.0).abs() > SLACK {

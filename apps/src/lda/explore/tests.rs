@@ -220,6 +220,10 @@ fn what_is_wrong_with_a_model_is_said_in_a_sentence() {
     assert_eq!(rewrite(&|model| model.topic_word[[1, 2]] = f32::NAN), wrong);
     assert_eq!(rewrite(&|model| model.topic_word[[1, 2]] = 0.5), wrong);
     assert!(
+        rewrite(&|model| model.alpha[1] = 0.0)
+            .ends_with("alpha.npy: has a weight that is not more than 0, expected a prior")
+    );
+    assert!(
         said(&|_, folder| fs::remove_file(folder.join("alpha.npy")).unwrap())
             .starts_with("run/model/alpha.npy: ")
     );
