@@ -59,7 +59,7 @@ impl Site {
         let mut child = self.command(&format!("{line} {KEEP}")).spawn().unwrap();
         let start = Instant::now();
         while self.newest().is_none_or(|name| *name < *"checkpoint-00000002.slk") {
-            assert!(start.elapsed() < Duration::from_secs(60), "no checkpoint comes");
+            assert!(start.elapsed() < Duration::from_secs(240), "no checkpoint comes");
             assert!(child.try_wait().unwrap().is_none(), "{line} ends before it can be killed");
             std::thread::sleep(Duration::from_millis(5));
         }

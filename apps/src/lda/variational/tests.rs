@@ -116,25 +116,6 @@ fn planted_topics_are_found() {
     let setup = setup(&corpus, &[("batch-size", "50"), ("epochs", "8")], 6);
     let worst = worst_match(&truth, &topic_word(&serial(&setup)));
     assert!(worst < 0.1, "{worst}");
-    let worst = worst_match(&truth, &topic_word(&parallel(&setup, 2, Consistency::Ssp(2))));
-    assert!(worst < 0.1, "in parallel: {worst}");
-}
-
-#[test]
-fn of_several_starts_the_highest_bound_of_batch_inference_has_the_planted_topics() {
-    let (corpus, truth) = planted((6, 300, 60), 1);
-    let prior = Prior::symmetric(6, 0.1, 0.05);
-    let options = [("batch-size", "0"), ("epochs", "30"), ("parts", "3")];
-    let trained = |seed| {
-        let setup = Setup::new(&corpus, params(&options, prior.clone()), None, seed).unwrap();
-        let mut run = Serial::new(&setup, seed);
-        while run.pass().unwrap() {}
-        let found = run.model();
-        (bound(&prior, &found.view(), setup.batches(), run.gammas()), found)
-    };
-    let best = (0..8).map(trained).max_by(|a, b| a.0.total_cmp(&b.0)).unwrap().1;
-    let worst = worst_match(&truth, &topic_word(&best));
-    assert!(worst < 0.1, "{worst}");
 }
 
 #[test]
