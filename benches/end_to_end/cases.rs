@@ -4,10 +4,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use slackline_apps::catalog::{self, Request, Trained, Watch};
+use slackline_apps::data::corpus::{CorpusOptions, read_corpus};
 use slackline_apps::data::{ReadOptions, Samples, read_ratings, read_samples};
 use slackline_apps::descent::columns::split;
 use slackline_apps::descent::guide::{Penalties, Plan, Reach};
 use slackline_apps::descent::serial::{Descent, fit};
+use slackline_apps::kernel::gibbs::Priors;
+use slackline_apps::lda::gibbs::{grid::Grid, serial::Serial};
+use slackline_apps::lda::params::Params;
 use slackline_apps::logistic::softmax;
 use slackline_apps::matrix_factorization as mf;
 use slackline_apps::{lasso, logistic};
@@ -59,6 +63,8 @@ pub(crate) fn all() -> Vec<Case> {
             &[("l2", "1e-4"), ("l1", "0"), ("epochs", "3")],
             serial_softmax,
         ),
+        case("lda-100", "lda", made::documents("documents.svm"), &topics("100"), serial_lda),
+        case("lda-1000", "lda", made::documents("documents.svm"), &topics("1000"), serial_lda),
     ];
     if let Some(folder) = std::env::var_os("SLACKLINE_DATA") {
         let debsize = PathBuf::from(folder).join("svm/debsize.train.svm.zst");
@@ -77,6 +83,10 @@ fn case(
 ) -> Case {
     let options = options.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
     Case { name, app, data, options, serial }
+}
+
+fn topics(k: &'static str) -> [(&'static str, &'static str); 4] {
+    [("topics", k), ("sweeps", "20"), ("evaluate-every", "20"), ("held-out", "none")]
 }
 
 fn samples(request: &Request) -> Samples {
@@ -145,4 +155,21 @@ fn serial_softmax(request: &Request) -> (f64, f64) {
     }
     let seconds = begun.elapsed().as_secs_f64();
     (serial.objective(&batches), seconds)
+}
+
+fn serial_lda(request: &Request) -> (f64, f64) {
+    let reading = CorpusOptions::parse(&request.options).expect("good options");
+    let corpus = read_corpus(&request.data, &reading, &|_| {}).expect("good documents").train.corpus;
+    let params = Params::parse(&request.options, 1, false).expect("good options");
+    let (shape, k) = ((params.parts, params.blocks), params.shared.topics);
+    let grid = Grid::new(&corpus, shape, k, request.seed).expect("there are tokens");
+    let priors =
+        Priors { alpha: vec![params.shared.alpha; k], beta: params.shared.beta, n_words: corpus.n_words };
+    let begun = Instant::now();
+    let mut serial = Serial::new(&grid, &priors, request.seed);
+    for _ in 0..=params.sweeps {
+        serial.pass();
+    }
+    let seconds = begun.elapsed().as_secs_f64();
+    (serial.log_likelihood(), seconds)
 }

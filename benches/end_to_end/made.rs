@@ -70,3 +70,29 @@ pub(crate) fn ratings(name: &str) -> PathBuf {
         }
     })
 }
+
+/// 3 million tokens in 20,000 documents of two topics each, out of 50, over 20,000 words that fall off as a power law: in
+/// each topic in an order of its own, and in half of the tokens in one for all.
+pub(crate) fn documents(name: &str) -> PathBuf {
+    const WORDS: usize = 20_000;
+    kept(name, |text, random| {
+        for _ in 0..20_000 {
+            let two: [usize; 2] = std::array::from_fn(|_| random.random_range(1..=50));
+            let mut words: Vec<usize> = (0..150)
+                .map(|_| {
+                    let rank = (random.random::<f64>().powi(4) * WORDS as f64) as usize;
+                    let topic =
+                        if random.random() { two[usize::from(random.random::<f64>() < 0.3)] } else { 0 };
+                    // Odd and no multiple of 5, so that all words have a place.
+                    1 + (rank * (10 * topic + 1) + 397 * topic) % WORDS
+                })
+                .collect();
+            words.sort_unstable();
+            text.push('0');
+            for equal in words.chunk_by(|a, b| a == b) {
+                write!(text, " {}:{}", equal[0], equal.len()).expect("a string has room");
+            }
+            text.push('\n');
+        }
+    })
+}
