@@ -162,7 +162,7 @@ async fn bulk(link: &Link, pushes: &Counter, n: u64) -> f64 {
     let (to, have) = (link.recipient::<Push>(AT), pushes.n.load(Ordering::Relaxed));
     let begun = processor_time();
     for sequence in 0..n {
-        let deltas = vec![Page { table: TableId(0), page: PageId(0), rows: Arc::clone(&rows) }];
+        let deltas = vec![Page { table: TableId(0), page: PageId(0), seen: 0, rows: Arc::clone(&rows) }];
         let push =
             Push { worker: WorkerId(0), sequence, clock: Clock(0), deltas, batches: vec![], returns: vec![] };
         to.do_send(push);

@@ -65,7 +65,12 @@ fn fold<T: Element>(c: &mut Criterion<ProcessorTime>, one: T) {
         let rows = Arc::new(T::erase(Content::Dense(vec![one; PAGE])));
         // An update has memory of its own for every page, as a worker's has.
         let deltas: Vec<Page> = (0..n / PAGE)
-            .map(|page| Page { table: TableId(0), page: PageId::at(page), rows: Arc::new((*rows).clone()) })
+            .map(|page| Page {
+                table: TableId(0),
+                page: PageId::at(page),
+                seen: 0,
+                rows: Arc::new((*rows).clone()),
+            })
             .collect();
         let mut store = store(Table::dense("row", 1, n).of::<T>().paged(PAGE));
         let mut sequence = 0;

@@ -4,7 +4,7 @@
 //! [`Outcome`]: what was found, the updates, and the blocks. The app keeps its data and nothing else that matters.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 use actix::prelude::*;
 use rand::SeedableRng;
@@ -37,6 +37,8 @@ pub struct Step {
     pub(crate) copies: Vec<Lease>,
     pub(crate) deltas: Vec<Page>,
     pub(crate) batches: Vec<RowBatch>,
+    /// Where updates may leave before the step is done.
+    pub(crate) exit: Option<Exit>,
 }
 
 impl std::fmt::Debug for Step {
@@ -44,6 +46,23 @@ impl std::fmt::Debug for Step {
         write!(f, "step of {:?} at clock {}", self.task, self.clock)
     }
 }
+
+/// The way out for updates of a step that is still computing.
+pub(crate) struct Exit {
+    pub(crate) to: mpsc::Sender<Leaving>,
+    /// Tells the worker, where it has a mailbox.
+    pub(crate) wake: Option<Recipient<Wake>>,
+    /// The tables that are through.
+    pub(crate) sent: Vec<TableId>,
+}
+
+/// Updates of a step that is still computing.
+pub(crate) type Leaving = (Vec<Page>, Option<RowBatch>);
+
+/// App → worker: there is an update to send.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Wake;
 
 /// What a step gives back.
 #[derive(Debug)]
@@ -136,10 +155,47 @@ impl Step {
     }
 
     /// Sends an update when the step is done.
+    ///
+    /// # Panics
+    /// When an update of the table is on its way already: a mistake of the app.
     pub fn add<T: Element>(&mut self, delta: Delta<T>) {
-        let (pages, batch) = delta.finish();
+        let (pages, batch) = self.finish(delta);
         self.deltas.extend(pages);
         self.batches.extend(batch);
+    }
+
+    /// Sends an update now, while the step goes on: its way to the shards is hidden behind what is still to be computed.
+    /// It counts with the step. Where small updates are kept back, and in a step that leases rows, it waits for the end
+    /// as with [`Step::add`].
+    ///
+    /// # Panics
+    /// When an update of the table is on its way already: a mistake of the app.
+    pub fn send<T: Element>(&mut self, delta: Delta<T>) {
+        if self.exit.is_none() {
+            return self.add(delta);
+        }
+        let table = delta.table();
+        let (pages, batch) = self.finish(delta);
+        let exit = self.exit.as_mut().expect("looked at");
+        exit.sent.push(table);
+        exit.to.send((pages, batch)).ok(); // the worker is gone: so is the run
+        exit.wake.iter().for_each(|worker| worker.do_send(Wake));
+    }
+
+    /// The pages and rows of an update, with what they were computed from.
+    fn finish<T: Element>(&self, delta: Delta<T>) -> Leaving {
+        let id = delta.table();
+        let gone = self.exit.as_ref().is_some_and(|exit| exit.sent.contains(&id));
+        assert!(
+            !gone,
+            "the update of table {} was sent already in this step",
+            self.tables[id.index()].name()
+        );
+        let reads = self.reads.iter().find(|(read, _)| *read == id).map_or(&[][..], |(_, pages)| pages);
+        let seen =
+            |page| reads.binary_search_by_key(&page, |read| read.page).map_or(0, |place| reads[place].seen);
+        let (pages, batch) = delta.finish();
+        (pages.map(|page| Page { seen: seen(page.page), ..page }).collect(), batch)
     }
 
     /// The leased blocks of these tables, to read and write in place; nobody else holds them.

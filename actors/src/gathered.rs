@@ -8,7 +8,8 @@ use std::sync::Arc;
 use crate::id::ShardId;
 use crate::message::RowBatch;
 use crate::placement::Placement;
-use crate::table::{Rule, Table};
+use crate::rule::Rule;
+use crate::table::Table;
 use crate::values::{Buffer, Content, Element};
 
 /// The rows that a step reads of one table.

@@ -22,7 +22,7 @@ use crate::monitor::{Event, Progress, Watcher};
 use crate::node::{self, Gather};
 use crate::scheduler::WorkerRecord;
 use crate::scheduler::policy::{Fixed, Schedule};
-use crate::table::Table;
+use crate::table::{Table, Usage};
 
 /// What to train: tables, a schedule, a consistency, and how many workers.
 #[must_use = "a job does nothing until it is run"]
@@ -291,6 +291,14 @@ impl Job {
         for (place, table) in self.tables.iter().enumerate() {
             if self.tables[..place].iter().any(|other| other.name() == table.name()) {
                 return refuse(format!("two tables are called {}", table.name()));
+            }
+            let pages = *table.usage() == Usage::Shared && !table.is_sparse() && !table.is_read_by_row();
+            if table.update_rule().remembers() && !pages {
+                return refuse(format!(
+                    "the update rule of table {} keeps numbers beside pages: the table must be shared and dense, and be \
+                     read whole instead of by row",
+                    table.name()
+                ));
             }
         }
         Ok(())

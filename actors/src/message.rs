@@ -139,13 +139,15 @@ pub struct Pull {
     pub subscribe: bool,
 }
 
-/// A page of shared rows on its way to a worker.
+/// A page of shared rows on its way to a worker, or an update of one on its way to a shard.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Page {
     /// Its table.
     pub table: TableId,
     /// Which page of the table.
     pub page: PageId,
+    /// Of an update: how many updates its shard had folded in when the rows were sent that it was computed from.
+    pub seen: u64,
     /// The rows; shared memory inside a process.
     pub rows: Arc<Buffer>,
 }
@@ -299,7 +301,7 @@ pub struct Report {
 pub enum Failure {
     /// The app panicked before it wrote anything that others see: the task can be given out again.
     Again(String),
-    /// The app gave up, panicked with leased rows in its hands, found a cost that is not finite, or the task names
+    /// The app gave up, panicked with leased rows in its hands or after it had sent updates, found a cost that is not finite, or the task names
     /// rows that do not exist.
     Fatal(String),
 }
@@ -357,6 +359,8 @@ pub struct Restore {
 pub struct Snapshot {
     /// Pages of a shared table.
     pub pages: Vec<(PageId, Arc<Buffer>)>,
+    /// What its update rule keeps beside each page, where it does.
+    pub kept: Vec<(PageId, Buffer)>,
     /// Blocks of a leased one.
     pub blocks: Vec<(BlockId, Buffer)>,
 }

@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::id::{BlockId, PartId};
+use crate::id::{BlockId, PageId, PartId};
 use crate::placement::Geometry;
+use crate::rule::Rule;
 use crate::values::{Buffer, Content, Element, Kind, SparseRow};
 
 /// Elements of a dense page: 128 KiB of `f64`, small enough to spread a wide row over shards and to stay in L2.
@@ -58,47 +59,6 @@ pub enum LeasedBy {
     Part,
     /// The schedule picks the block (rotation).
     Block,
-}
-
-/// How a shard folds an update into a page.
-#[derive(Clone)]
-pub enum Rule {
-    /// Adds it: associative and commutative.
-    Add,
-    /// Puts it in the place of the old values; of several in one clock the last worker's stays. A table that is
-    /// assigned to has a page for every row.
-    Assign,
-    /// A rule of one's own, run by the shard.
-    Custom(Arc<dyn UpdateRule>),
-}
-
-/// A server-side update rule, such as an optimiser or a blend.
-///
-/// It must not depend on the order of updates beyond what the app tolerates: only under `bsp` is that order fixed.
-pub trait UpdateRule: Send + Sync {
-    /// Folds `delta` into `page`; both cover the same rows of the table.
-    fn fold(&self, page: &mut Buffer, delta: &Buffer);
-}
-
-impl Rule {
-    /// Folds `delta` into `page`.
-    pub fn fold(&self, page: &mut Buffer, delta: &Buffer) {
-        match self {
-            Self::Add => page.add(delta),
-            Self::Assign => page.assign(delta),
-            Self::Custom(rule) => rule.fold(page, delta),
-        }
-    }
-
-    /// Whether several updates can be sent as one.
-    pub(crate) fn is_additive(&self) -> bool {
-        matches!(self, Self::Add)
-    }
-
-    /// Whether a worker can fold its own updates into rows it holds: not where the shard decides.
-    pub(crate) fn is_known_to_workers(&self) -> bool {
-        !matches!(self, Self::Custom(_))
-    }
 }
 
 /// Which rows of a shared table a step reads.
@@ -312,6 +272,20 @@ impl Table {
     /// A zero buffer for `n_rows` rows of `width` numbers.
     pub(crate) fn zero(&self, n_rows: usize, width: usize) -> Buffer {
         Buffer::zero(self.kind, self.sparse, n_rows, width)
+    }
+
+    /// How many numbers the update rule keeps beside a page, where the shard has to remember something for it.
+    pub(crate) fn n_kept(&self, page: PageId) -> Option<usize> {
+        let n = self.geometry.rows(page).len() * self.geometry.columns(page).len();
+        match &self.rule {
+            Rule::Custom(rule) if self.rule.remembers() => Some(rule.n_kept(n)),
+            _ => None,
+        }
+    }
+
+    /// So many dense numbers of the table's element type, all zero.
+    pub(crate) fn numbers(&self, n: usize) -> Buffer {
+        Buffer::zero(self.kind, false, 1, n)
     }
 
     /// The starting values of whole rows, cut to `columns`.

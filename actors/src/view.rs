@@ -10,13 +10,16 @@ use crate::gathered::ReadRows;
 use crate::id::{PageId, TableId};
 use crate::message::{Page, RowBatch};
 use crate::placement::Geometry;
-use crate::table::{Rule, Table};
+use crate::rule::Rule;
+use crate::table::Table;
 use crate::values::{Buffer, Content, Element};
 
 /// A page that a step reads, with this worker's updates that it does not contain yet.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadPage {
     pub(crate) page: PageId,
+    /// How many updates its shard had folded in.
+    pub(crate) seen: u64,
     pub(crate) rows: Arc<Buffer>,
     pub(crate) mine: Vec<Arc<Buffer>>,
 }
@@ -223,6 +226,11 @@ impl<T: Element> Delta<T> {
         self.page(page).sparse_mut()[number].push((column, value));
     }
 
+    /// Which table it is of.
+    pub(crate) fn table(&self) -> TableId {
+        self.table
+    }
+
     /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty() && self.gathered.as_ref().is_none_or(|(_, values)| values.is_empty())
@@ -237,7 +245,7 @@ impl<T: Element> Delta<T> {
             if let Content::Sparse(rows) = &mut content {
                 rows.iter_mut().for_each(merge);
             }
-            Page { table, page, rows: Arc::new(T::erase(content)) }
+            Page { table, page, seen: 0, rows: Arc::new(T::erase(content)) }
         });
         (pages, batch)
     }
@@ -270,7 +278,7 @@ mod tests {
             .map(PageId::at)
             .map(|page| {
                 let rows = table.start(table.geometry().rows(page), table.geometry().columns(page));
-                (page, ReadPage { page, rows: Arc::new(rows), mine: Vec::new() })
+                (page, ReadPage { page, seen: 0, rows: Arc::new(rows), mine: Vec::new() })
             })
             .collect();
         for page in delta.finish().0 {

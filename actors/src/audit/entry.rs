@@ -8,7 +8,7 @@ use crate::id::{PageKey, ShardId, TableId, WorkerId};
 /// Something that one actor did, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entry {
-    /// A worker computed a step; what it updated.
+    /// A worker computed a step, or sends an update while it does; what it updated.
     #[serde(rename = "m")]
     Made {
         /// Who.

@@ -11,7 +11,7 @@ use super::CheckpointError;
 use super::content;
 use super::fingerprint::Fingerprint;
 use super::saved::Saved;
-use super::write::{BLOCK, END, HEAD, Head, MAGIC, PAGE, PLAN, RUN, Run, VERSION, checksum};
+use super::write::{BLOCK, END, HEAD, Head, KEPT, MAGIC, PAGE, PLAN, RUN, Run, VERSION, checksum};
 use crate::id::{BlockId, PageId};
 use crate::message::Snapshot;
 
@@ -76,6 +76,7 @@ fn take_rows(tables: &mut [Snapshot], tag: [u8; 4], payload: &[u8]) -> Option<()
     let (table, rows) = (tables.get_mut(usize::from(table))?, content::get(rows)?);
     match tag {
         PAGE => table.pages.push((PageId(number), Arc::new(rows))),
+        KEPT => table.kept.push((PageId(number), rows)),
         BLOCK => table.blocks.push((BlockId(number), rows)),
         _ => return None,
     }

@@ -37,7 +37,9 @@ impl Saved {
             let id = TableId::at(number);
             let pages = table.pages.iter().filter(|(page, _)| placement.of_page(id, *page) == shard);
             let blocks = table.blocks.iter().filter(|(block, _)| placement.of_block(*block) == shard);
-            (id, Snapshot { pages: pages.cloned().collect(), blocks: blocks.cloned().collect() })
+            let kept = table.kept.iter().filter(|(page, _)| placement.of_page(id, *page) == shard);
+            let (pages, kept) = (pages.cloned().collect(), kept.cloned().collect());
+            (id, Snapshot { pages, kept, blocks: blocks.cloned().collect() })
         };
         self.tables.iter().enumerate().map(share).collect()
     }
@@ -61,6 +63,7 @@ impl Saved {
     pub fn damaged(&self) -> Option<usize> {
         let damaged = |table: &Snapshot| {
             table.pages.iter().any(|(_, rows)| rows.has_nan())
+                || table.kept.iter().any(|(_, numbers)| numbers.has_nan())
                 || table.blocks.iter().any(|(_, rows)| rows.has_nan())
         };
         self.tables.iter().position(damaged)
@@ -75,14 +78,24 @@ fn is_whole(saved: &Snapshot, table: &Table) -> bool {
     let all = (saved.pages.len(), saved.blocks.len()) == (n_pages, table.n_blocks())
         && pages.iter().copied().eq((0..n_pages).map(PageId::at))
         && blocks.iter().copied().eq((0..table.n_blocks()).map(BlockId::at));
-    all && saved
-        .pages
-        .iter()
-        .all(|(page, rows)| fits(rows, table, geometry.rows(*page).len(), geometry.columns(*page).len()))
+    all && is_kept(saved, table)
+        && saved
+            .pages
+            .iter()
+            .all(|(page, rows)| fits(rows, table, geometry.rows(*page).len(), geometry.columns(*page).len()))
         && saved
             .blocks
             .iter()
             .all(|(block, rows)| fits(rows, table, table.rows_of(*block).len(), table.width()))
+}
+
+/// Whether the numbers beside pages are those that the table's update rule keeps.
+fn is_kept(saved: &Snapshot, table: &Table) -> bool {
+    let pages: BTreeSet<PageId> = saved.kept.iter().map(|(page, _)| *page).collect();
+    let n_having = if table.update_rule().remembers() { saved.pages.len() } else { 0 };
+    let fit =
+        |(page, numbers): &(PageId, Buffer)| table.n_kept(*page).is_some_and(|n| fits(numbers, table, 1, n));
+    (pages.len(), saved.kept.len()) == (n_having, n_having) && saved.kept.iter().all(fit)
 }
 
 /// Whether a buffer holds so many rows of a table, cut to `width` columns.

@@ -7,6 +7,7 @@
 //!     run     MessagePack of clock, seconds, history, records
 //!     plan    the schedule's state
 //!     page    table (u16), page (u32), rows      one for each page
+//!     kept    table (u16), page (u32), numbers   of a page beside which an update rule keeps some
 //!     blck    table (u16), block (u32), rows     one for each block
 //!     end     the CRC-32s of all sections before it, folded into one
 //! ```
@@ -34,6 +35,7 @@ pub(super) const HEAD: [u8; 4] = *b"head";
 pub(super) const RUN: [u8; 4] = *b"run ";
 pub(super) const PLAN: [u8; 4] = *b"plan";
 pub(super) const PAGE: [u8; 4] = *b"page";
+pub(super) const KEPT: [u8; 4] = *b"kept";
 pub(super) const BLOCK: [u8; 4] = *b"blck";
 pub(super) const END: [u8; 4] = *b"end ";
 
@@ -74,6 +76,9 @@ pub(super) fn write(
         let table = u16::try_from(table).expect("tables are numbered by u16");
         for (page, rows) in &rows.pages {
             sections.rows(PAGE, (table, page.0), rows)?;
+        }
+        for (page, numbers) in &rows.kept {
+            sections.rows(KEPT, (table, page.0), numbers)?;
         }
         for (block, rows) in &rows.blocks {
             sections.rows(BLOCK, (table, block.0), rows)?;

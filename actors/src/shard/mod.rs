@@ -3,6 +3,7 @@
 //! [`Store`] decides (pure: no actor, no clock of the wall), [`Shard`] moves messages in and out.
 
 mod actor;
+mod memory;
 mod readers;
 mod store;
 mod tables;

@@ -280,8 +280,9 @@ impl Store {
 
     fn fold(&mut self, worker: WorkerId, held: Held) {
         let Held { sequence, deltas, batches, returns } = held;
+        let number = self.applied.iter().sum::<u64>() + 1;
         for delta in &deltas {
-            self.tables.fold(delta);
+            self.tables.fold(delta, (worker, number));
             self.note_change(delta);
         }
         returns.into_iter().for_each(|lease| self.tables.take_back(lease, (worker, sequence)));

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::memory::Memory;
 use crate::id::{BlockId, BlockKey, PageId, ShardId, TableId, WorkerId};
 use crate::message::{Lease, Page, RowBatch, Snapshot, Version};
 use crate::placement::Placement;
-use crate::table::{Rule, Table, Usage};
+use crate::rule::{Beside, Rule};
+use crate::table::{Table, Usage};
 use crate::values::{Buffer, Content, Element, Kind};
 
 /// Every table's share of one shard.
@@ -15,6 +17,8 @@ pub(super) struct Tables {
     tables: Arc<Vec<Table>>,
     pages: Vec<BTreeMap<PageId, Versions>>,
     blocks: Vec<BTreeMap<BlockId, Block>>,
+    /// What a rule has that keeps nothing.
+    none: Buffer,
 }
 
 /// A page as it is, and the version before it.
@@ -26,9 +30,15 @@ pub(super) struct Tables {
 struct Versions {
     now: Arc<Buffer>,
     before: Option<Arc<Buffer>>,
+    /// What the update rule has beside it.
+    memory: Option<Memory>,
 }
 
 impl Versions {
+    fn of(now: Arc<Buffer>, memory: Option<Memory>) -> Self {
+        Self { now, before: None, memory }
+    }
+
     /// The page, to fold an update in, where no reader sees it.
     fn writable(&mut self) -> &mut Buffer {
         if Arc::get_mut(&mut self.now).is_none() {
@@ -96,7 +106,10 @@ impl Tables {
                 (0..n_pages)
                     .map(PageId::at)
                     .filter(|page| placement.of_page(id, *page) == shard)
-                    .map(|page| (page, Versions { now: Arc::new(starting_page(table, page)), before: None }))
+                    .map(|page| {
+                        let memory = table.n_kept(page).map(|n| Memory::of(table.numbers(n)));
+                        (page, Versions::of(Arc::new(starting_page(table, page)), memory))
+                    })
                     .collect(),
             );
             blocks.push(
@@ -107,19 +120,29 @@ impl Tables {
                     .collect(),
             );
         }
-        Self { tables, pages, blocks }
+        Self { tables, pages, blocks, none: Buffer::zero(Kind::F32, false, 0, 0) }
     }
 
     /// A page as it is now, sharing memory.
     pub(super) fn page(&self, table: TableId, page: PageId) -> Page {
-        Page { table, page, rows: Arc::clone(&self.pages[table.index()][&page].now) }
+        Page { table, page, seen: 0, rows: Arc::clone(&self.pages[table.index()][&page].now) }
     }
 
-    /// Folds an update in; readers that hold the page keep what they read.
-    pub(super) fn fold(&mut self, delta: &Page) {
+    /// Folds an update of a worker in, number so many of this shard; readers that hold the page keep what they read.
+    pub(super) fn fold(&mut self, delta: &Page, (worker, number): (WorkerId, u64)) {
         let page =
             self.pages[delta.table.index()].get_mut(&delta.page).expect("an update goes to the page's shard");
-        self.tables[delta.table.index()].update_rule().fold(page.writable(), &delta.rows);
+        let mut memory = page.memory.take();
+        match (self.tables[delta.table.index()].update_rule(), &mut memory) {
+            (Rule::Custom(rule), Some(memory)) => {
+                memory.fold(&**rule, page.writable(), delta, (worker, number));
+            }
+            (Rule::Custom(rule), None) => {
+                rule.fold(page.writable(), &delta.rows, nothing(&mut self.none));
+            }
+            (known, _) => known.fold(page.writable(), &delta.rows),
+        }
+        page.memory = memory;
     }
 
     /// Whether updates of a table are added.
@@ -158,7 +181,7 @@ impl Tables {
     pub(super) fn fold_rows(&mut self, batch: &RowBatch) {
         if let Rule::Custom(rule) = self.tables[batch.table.index()].update_rule().clone() {
             let mut rows = self.gather(batch.table, &batch.rows).values;
-            rule.fold(Arc::make_mut(&mut rows), &batch.values);
+            rule.fold(Arc::make_mut(&mut rows), &batch.values, nothing(&mut self.none));
             return self.put_rows(&RowBatch { values: rows, ..batch.clone() }, true);
         }
         let assign = matches!(self.tables[batch.table.index()].update_rule(), Rule::Assign);
@@ -261,11 +284,14 @@ impl Tables {
         };
     }
 
-    /// Takes every block home as it was lent: the steps that hold them never count. Its versions begin anew.
+    /// Takes every block home as it was lent: the steps that hold them never count. Its versions begin anew, and rules have
+    /// nothing to look back on.
     ///
     /// # Panics
     /// When a block was lent without a copy being kept.
     pub(super) fn bring_home(&mut self) {
+        let pages = self.pages.iter_mut().flat_map(BTreeMap::values_mut);
+        pages.filter_map(|page| page.memory.as_mut()).for_each(Memory::begin_anew);
         for block in self.blocks.iter_mut().flat_map(BTreeMap::values_mut) {
             block.version = Version::default();
             if let Slot::Out { kept, .. } = &mut block.slot {
@@ -280,7 +306,7 @@ impl Tables {
     pub(super) fn restore(&mut self, tables: Vec<(TableId, Snapshot)>) -> bool {
         let is_all = |(id, table): &(TableId, Snapshot)| {
             let (pages, blocks) = (self.pages.get(id.index()), self.blocks.get(id.index()));
-            pages.is_some_and(|pages| is_all(&table.pages, pages))
+            pages.is_some_and(|pages| is_all(&table.pages, pages) && is_all_kept(&table.kept, pages))
                 && blocks.is_some_and(|blocks| is_all(&table.blocks, blocks))
         };
         let ids: BTreeSet<TableId> = tables.iter().map(|(id, _)| *id).collect();
@@ -288,8 +314,9 @@ impl Tables {
             return false;
         }
         for (id, table) in tables {
-            let versions = table.pages.into_iter().map(|(page, now)| (page, Versions { now, before: None }));
-            self.pages[id.index()] = versions.collect();
+            let mut kept: BTreeMap<PageId, Buffer> = table.kept.into_iter().collect();
+            let mut versions = |(page, now)| (page, Versions::of(now, kept.remove(&page).map(Memory::of)));
+            self.pages[id.index()] = table.pages.into_iter().map(&mut versions).collect();
             let home = table.blocks.into_iter().map(|(block, rows)| (block, Block::home(rows)));
             self.blocks[id.index()] = home.collect();
         }
@@ -300,6 +327,9 @@ impl Tables {
     pub(super) fn snapshot(&self, table: TableId) -> (Snapshot, Vec<BlockId>) {
         let pages =
             self.pages[table.index()].iter().map(|(page, rows)| (*page, Arc::clone(&rows.now))).collect();
+        let memories = self.pages[table.index()].iter();
+        let kept = memories.filter_map(|(page, rows)| Some((*page, rows.memory.as_ref()?.kept.clone())));
+        let kept = kept.collect();
         let mut out = Vec::new();
         let mut blocks = Vec::new();
         for (block, held) in &self.blocks[table.index()] {
@@ -308,7 +338,7 @@ impl Tables {
                 Slot::Out { .. } => out.push(*block),
             }
         }
-        (Snapshot { pages, blocks }, out)
+        (Snapshot { pages, kept, blocks }, out)
     }
 }
 
@@ -316,6 +346,17 @@ impl Tables {
 fn is_all<K: Ord, A, B>(list: &[(K, A)], map: &BTreeMap<K, B>) -> bool {
     let keys: BTreeSet<&K> = list.iter().map(|(key, _)| key).collect();
     list.len() == map.len() && keys.into_iter().eq(map.keys())
+}
+
+/// Whether what is kept beside pages is there for those that have it, each once.
+fn is_all_kept(list: &[(PageId, Buffer)], pages: &BTreeMap<PageId, Versions>) -> bool {
+    let having = pages.iter().filter(|(_, page)| page.memory.is_some()).map(|(page, _)| *page);
+    let keys: BTreeSet<PageId> = list.iter().map(|(key, _)| *key).collect();
+    list.len() == keys.len() && keys.into_iter().eq(having)
+}
+
+fn nothing(none: &mut Buffer) -> Beside<'_> {
+    Beside { kept: none, since: &[] }
 }
 
 fn starting_page(table: &Table, page: PageId) -> Buffer {

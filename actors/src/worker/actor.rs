@@ -6,7 +6,7 @@ use std::time::Instant;
 use actix::prelude::*;
 
 use super::desk::{Action, Desk, Prepared, Spent};
-use crate::app::{Outcome, Step};
+use crate::app::{Outcome, Step, Wake};
 use crate::id::{ShardId, WorkerId};
 use crate::message::{Applied, Assign, Got, Join, Pull, Push, Report, Rows};
 use crate::node::{Breather, Lifeline, Retire};
@@ -85,10 +85,13 @@ impl Worker {
         last.do_send(push);
     }
 
-    fn compute(&mut self, Prepared(step): Prepared, ctx: &mut Context<Self>) {
+    fn compute(&mut self, Prepared(mut step): Prepared, ctx: &mut Context<Self>) {
         let begun = Instant::now();
         let waited = micros(begun - self.idle_since);
         let app = self.app.as_ref().expect("a worker joins once it has its app");
+        if let Some(exit) = &mut step.exit {
+            exit.wake = Some(ctx.address().recipient());
+        }
         let outcome = app.send(step).into_actor(self);
         ctx.spawn(outcome.map(move |outcome, worker, ctx| {
             worker.idle_since = Instant::now();
@@ -150,6 +153,14 @@ impl Handler<Retire> for Worker {
     fn handle(&mut self, _: Retire, ctx: &mut Self::Context) {
         self.lifeline.release();
         ctx.stop();
+    }
+}
+
+impl Handler<Wake> for Worker {
+    type Result = ();
+    fn handle(&mut self, _: Wake, ctx: &mut Self::Context) {
+        let actions = self.desk.let_out();
+        self.act(actions, ctx);
     }
 }
 

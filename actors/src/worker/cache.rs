@@ -161,6 +161,7 @@ mod tests {
         let page = |value| Page {
             table: PAGE.0,
             page: PAGE.1,
+            seen: 0,
             rows: Arc::new(Buffer::F32(Content::Dense(vec![value]))),
         };
         Rows {

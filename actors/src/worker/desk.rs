@@ -12,7 +12,7 @@ mod setting;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use needs::Needs;
@@ -21,6 +21,7 @@ pub use setting::{Prepared, Setting, Spent};
 use super::cache::{Cached, RowCache, SeenBlock};
 use super::kept::KeptBack;
 use super::outbox::Outbox;
+use crate::app::Leaving;
 use crate::audit::Witness;
 use crate::budget::Budget;
 use crate::clock::{Clock, Consistency};
@@ -72,6 +73,8 @@ pub struct Desk {
     /// Assigned and not yet computing, in clock order.
     waiting: VecDeque<Gathering>,
     computing: Option<Computing>,
+    /// Updates of the step that computes: the app sends to the first, the desk takes from the second.
+    exit: (mpsc::Sender<Leaving>, mpsc::Receiver<Leaving>),
     /// Computed, updates not yet acknowledged by all shards, in clock order.
     unacknowledged: VecDeque<Sent>,
     /// The pages that every step reads, and what steps on a part read besides.
@@ -107,6 +110,16 @@ struct Computing {
     assign: Assign,
     staleness: u64,
     leased: bool,
+    /// What left already.
+    early: Option<Pushed>,
+}
+
+/// What was sent of a step.
+#[derive(Default)]
+struct Pushed {
+    /// Who has not acknowledged what; `true` for a shard's backup.
+    awaited: BTreeSet<(ShardId, u64, bool)>,
+    shards: BTreeSet<ShardId>,
 }
 
 struct Sent {
@@ -164,6 +177,7 @@ impl Desk {
             tickets: 0,
             waiting: VecDeque::new(),
             computing: None,
+            exit: mpsc::channel(),
             unacknowledged: VecDeque::new(),
             reads: HashMap::new(),
         }
@@ -235,8 +249,11 @@ impl Desk {
 
     /// Takes an acknowledgement in.
     pub fn applied(&mut self, applied: Applied) -> Vec<Action> {
-        for sent in &mut self.unacknowledged {
-            sent.awaited.remove(&(applied.shard, applied.sequence, applied.backup));
+        let acknowledged = (applied.shard, applied.sequence, applied.backup);
+        let early =
+            self.computing.iter_mut().filter_map(|step| step.early.as_mut()).map(|early| &mut early.awaited);
+        for awaited in early.chain(self.unacknowledged.iter_mut().map(|sent| &mut sent.awaited)) {
+            awaited.remove(&acknowledged);
         }
         self.reports()
     }

@@ -82,7 +82,7 @@ impl KeptBack {
         }
     }
 
-    fn keep_page(&mut self, clock: Clock, Page { table, page, rows }: Page) {
+    fn keep_page(&mut self, clock: Clock, Page { table, page, rows, .. }: Page) {
         let Some(kept) = self.pages.get_mut(&(table, page)) else {
             self.pages.insert((table, page), Kept { update: rows, clocks: vec![clock] });
             return;
@@ -143,7 +143,8 @@ impl KeptBack {
         match key {
             Key::Page(key) => {
                 if let Some(Kept { update, clocks }) = self.pages.remove(&key) {
-                    updates.pages.push(Page { table: key.0, page: key.1, rows: update });
+                    let rows = update; // added whatever was read
+                    updates.pages.push(Page { table: key.0, page: key.1, seen: 0, rows });
                     updates.page_clocks.insert(key, clocks);
                 }
             }
@@ -182,6 +183,7 @@ mod tests {
         let page = |(page, value): &(u32, f32)| Page {
             table: TableId(0),
             page: PageId(*page),
+            seen: 0,
             rows: Arc::new(Buffer::F32(Content::Dense(vec![*value]))),
         };
         Updates { pages: values.iter().map(page).collect(), ..Updates::default() }

@@ -89,7 +89,7 @@ impl Outbox {
 
     fn remember(&mut self, shard: ShardId, push: &Push) {
         let (clock, sequence) = (push.clock, push.sequence);
-        for Page { table, page, rows } in &push.deltas {
+        for Page { table, page, rows, .. } in &push.deltas {
             let sent = Sent { clock, sequence, update: Arc::clone(rows) };
             self.pages.entry((*table, *page)).or_default().push_back(sent);
         }
@@ -163,7 +163,7 @@ mod tests {
 
     fn page(number: u32, value: f32) -> Page {
         let rows = Arc::new(Buffer::F32(Content::Dense(vec![value])));
-        Page { table: TableId(0), page: PageId(number), rows }
+        Page { table: TableId(0), page: PageId(number), seen: 0, rows }
     }
 
     fn pages(pages: Vec<Page>) -> Updates {

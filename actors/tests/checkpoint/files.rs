@@ -11,9 +11,21 @@ use slackline::id::{PageId, ShardId};
 use slackline::message::Snapshot;
 use slackline::placement::Placement;
 use slackline::values::Content;
-use slackline::{BlockId, Buffer, Clock, Mark, Progress, Table, WorkerId};
+use slackline::{Beside, BlockId, Buffer, Clock, Mark, Progress, Rule, Table, UpdateRule, WorkerId};
 
-/// A table of every element type, dense and sparse, shared and leased.
+/// Keeps one number more than a page has.
+struct Keeps;
+
+impl UpdateRule for Keeps {
+    fn n_kept(&self, n: usize) -> usize {
+        n + 1
+    }
+    fn fold(&self, page: &mut Buffer, delta: &Buffer, _: Beside<'_>) {
+        page.add(delta);
+    }
+}
+
+/// A table of every element type, dense and sparse, shared and leased, and one whose rule keeps numbers of its own.
 fn tables() -> Vec<Table> {
     vec![
         Table::dense("a", 5, 3).paged(6),
@@ -22,6 +34,7 @@ fn tables() -> Vec<Table> {
         Table::sparse("d", 3, 10).paged(10),
         Table::sparse("e", 3, 10).of::<f64>().leased_by_block(&[0, 2]),
         Table::sparse("f", 1, 5).of::<i32>(),
+        Table::dense("g", 2, 1).paged(1).rule(Rule::Custom(Arc::new(Keeps))),
     ]
 }
 
@@ -49,18 +62,22 @@ fn saved() -> Saved {
     ];
     let pages = |pages: Vec<Arc<Buffer>>| Snapshot {
         pages: pages.into_iter().enumerate().map(|(page, rows)| (PageId::at(page), rows)).collect(),
+        kept: Vec::new(),
         blocks: Vec::new(),
     };
+    let numbers = |first: f32| Buffer::F32(Content::Dense(vec![first, 0.5]));
+    let kept = [(PageId(0), numbers(3.0)), (PageId(1), numbers(4.0))];
     let narrow = |n: usize| i32s(&vec![-7; n]);
     let mark = Mark { epoch: 1.0, objective: 0.5, done: None, metrics: vec![("gap".to_owned(), 1e-3)] };
     Saved {
         tables: vec![
             pages(vec![f32s(&[1.0; 6]), f32s(&[2.0; 6]), f32s(&[-0.0, 1e-40, 3.0])]),
-            Snapshot { pages: Vec::new(), blocks },
+            Snapshot { pages: Vec::new(), kept: Vec::new(), blocks },
             pages((0..6).map(|_| narrow(3)).collect()),
             pages(vec![sparse(vec![vec![(1, 2.0), (9, -1.0)]]), sparse(vec![vec![]]), sparse(vec![vec![]])]),
-            Snapshot { pages: Vec::new(), blocks: sparse_blocks },
+            Snapshot { pages: Vec::new(), kept: Vec::new(), blocks: sparse_blocks },
             pages(vec![Arc::new(Buffer::I32(Content::Sparse(vec![vec![(4, -1)]])))]),
+            Snapshot { kept: kept.to_vec(), ..pages(vec![f32s(&[1.0]), f32s(&[2.0])]) },
         ],
         schedule: vec![0, 255, 7],
         clock: Clock(12),
@@ -101,7 +118,12 @@ fn rows_that_are_missing_or_doubled_are_noticed() {
     assert!(
         why(|saved| saved.tables[0].pages[1].1 = Arc::clone(&saved.tables[0].pages[2].1)).contains("table a")
     );
-    assert!(why(|saved| saved.tables.truncate(1)).contains("it has 1 tables, the job has 6"));
+    assert!(why(|saved| drop(saved.tables[6].kept.pop())).contains("table g"));
+    assert!(why(|saved| saved.tables[6].kept[0].0 = PageId(1)).contains("table g"));
+    assert!(
+        why(|saved| saved.tables[6].kept[0].1 = (*saved.tables[6].pages[0].1).clone()).contains("table g")
+    );
+    assert!(why(|saved| saved.tables.truncate(1)).contains("it has 1 tables, the job has 7"));
 }
 
 #[test]
@@ -111,7 +133,11 @@ fn shards_get_every_row_once_however_many_there_are() {
         let placement = Placement::over(n);
         let shares: Vec<_> = (0..n).flat_map(|shard| saved.share_of(ShardId::at(shard), placement)).collect();
         let count = |of: fn(&Snapshot) -> usize| shares.iter().map(|(_, share)| of(share)).sum::<usize>();
-        assert_eq!((count(|share| share.pages.len()), count(|share| share.blocks.len())), (3 + 6 + 3 + 1, 4));
+        assert_eq!(
+            (count(|share| share.pages.len()), count(|share| share.blocks.len())),
+            (3 + 6 + 3 + 1 + 2, 4)
+        );
+        assert_eq!(count(|share| share.kept.len()), 2);
     }
 }
 

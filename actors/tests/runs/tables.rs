@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use slackline::prelude::*;
 use slackline::values::{Buffer, Content, Element};
-use slackline::{BlockId, Outcome, Trained, UpdateRule};
+use slackline::{Beside, BlockId, Outcome, Trained, UpdateRule};
 
 use crate::Does;
 
@@ -120,7 +120,7 @@ fn empty_tables_and_empty_readings_are_read_as_such() {
 struct Largest;
 
 impl UpdateRule for Largest {
-    fn fold(&self, page: &mut Buffer, delta: &Buffer) {
+    fn fold(&self, page: &mut Buffer, delta: &Buffer, _: Beside<'_>) {
         let (Buffer::I32(Content::Dense(page)), Buffer::I32(Content::Dense(delta))) = (page, delta) else {
             panic!("an i32 table");
         };
@@ -141,6 +141,57 @@ fn a_rule_of_ones_own_folds_updates_and_is_read_back() {
         step.done(0.0)
     });
     assert_eq!(trained.model.dense::<i32>("largest").as_slice(), Some(&[3, 1][..]));
+}
+
+/// Momentum: `v ← v / 2 + g`, `w ← w + v`.
+struct Momentum;
+
+impl UpdateRule for Momentum {
+    fn n_kept(&self, n: usize) -> usize {
+        n
+    }
+    fn fold(&self, page: &mut Buffer, delta: &Buffer, beside: Beside<'_>) {
+        let (Buffer::F32(page), Buffer::F32(delta), Buffer::F32(kept)) = (page, delta, beside.kept) else {
+            panic!("an f32 table");
+        };
+        let pairs = kept.dense_mut().iter_mut().zip(delta.dense());
+        for (weight, (velocity, gradient)) in page.dense_mut().iter_mut().zip(pairs) {
+            *velocity = *velocity / 2.0 + gradient;
+            *weight += *velocity;
+        }
+    }
+}
+
+#[test]
+fn a_rule_that_keeps_numbers_of_its_own_gets_them_back_whether_updates_leave_early_or_not() {
+    for early in [false, true] {
+        let table = Table::dense("w", 2, 3).paged(2).rule(Rule::Custom(Arc::new(Momentum)));
+        let job = Job::new("momentum").schedule(Fixed::new(1, 4)).table(table).shards(2);
+        let trained = train(job, move |mut step| {
+            let mut delta = step.delta::<f32>("w");
+            delta.add_row(1, &[1.0, 2.0, 0.0]);
+            if early {
+                step.send(delta);
+            } else {
+                step.add(delta);
+            }
+            step.done(0.0)
+        });
+        // v = 1, 3/2, 7/4, 15/8
+        let row = [6.125, 12.25, 0.0];
+        assert_eq!(trained.model.dense::<f32>("w").row(1).to_vec(), row);
+    }
+}
+
+#[test]
+fn a_table_that_is_read_by_row_has_no_room_for_numbers_of_a_rule() {
+    let table = Table::dense("w", 2, 3).rule(Rule::Custom(Arc::new(Momentum))).reading(|_| vec![0]);
+    let Err(error) = Job::new("momentum").table(table).start(|_| Does(|step: Step| step.done(0.0))) else {
+        panic!("refused");
+    };
+    let expected = "the update rule of table w keeps numbers beside pages: the table must be shared and dense, and be \
+                    read whole instead of by row";
+    assert!(error.to_string().ends_with(expected), "{error}");
 }
 
 #[test]

@@ -81,6 +81,8 @@ impl Ring {
         } else {
             Some(toy::compute_in_vain(worker, *step, &self.world))
         };
+        let actions = self.desk(node, worker).let_out();
+        self.act(node, worker, actions);
         let actions = self.desk(node, worker).computed(outcome, Spent::default());
         self.act(node, worker, actions);
     }

@@ -11,7 +11,7 @@ use slackline::placement::Placement;
 use slackline::scheduler::policy::{Dependency, Evaluated, Fixed, Priority, Rotation, Schedule, Shuffled};
 use slackline::shard::Store;
 use slackline::values::Buffer;
-use slackline::{Consistency, Rule, Table, UpdateRule, VariableId};
+use slackline::{Beside, Consistency, Rule, Table, UpdateRule, VariableId};
 
 use super::faults::Cluster;
 use super::toy::Rounds;
@@ -168,11 +168,19 @@ impl Plan {
     }
 }
 
-/// Addition, but a worker does not know that it is.
+/// Addition, but a worker does not know that it is. What the rule keeps goes wherever the page goes.
 struct Hidden;
 
 impl UpdateRule for Hidden {
-    fn fold(&self, page: &mut Buffer, delta: &Buffer) {
+    fn n_kept(&self, n: usize) -> usize {
+        n
+    }
+    fn looks_back(&self) -> bool {
+        true
+    }
+    fn fold(&self, page: &mut Buffer, delta: &Buffer, beside: Beside<'_>) {
+        assert!(*beside.kept == *page, "the numbers beside a page are those of its last update");
         page.add(delta);
+        beside.kept.add(delta);
     }
 }

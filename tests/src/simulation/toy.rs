@@ -45,7 +45,10 @@ pub(crate) fn compute(worker: usize, mut step: Step, world: &mut World) -> Optio
     let mut one = vec![0.0; world.plan.workers];
     one[worker] = 1.0;
     rows.iter().for_each(|row| counts.add_row(*row, &one));
-    step.add(counts);
+    match chance % 2 {
+        0 => step.send(counts),
+        _ => step.add(counts),
+    }
     let mut own = step.delta::<i32>("own");
     own.add_at(part.index(), u32::try_from(worker).expect("few workers"), 1);
     step.add(own);

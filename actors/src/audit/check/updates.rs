@@ -60,7 +60,9 @@ impl Updates {
                 Entry::Made { worker, clock, pages, rows } => {
                     let pages = pages.iter().map(|page| Unit::Page(*page));
                     let rows = rows.iter().map(|(table, shard)| Unit::Rows(*table, *shard));
-                    made.insert((*worker, *clock), (place.clone(), pages.chain(rows).collect()));
+                    let step =
+                        made.entry((*worker, *clock)).or_insert_with(|| (place.clone(), BTreeSet::new()));
+                    step.1.extend(pages.chain(rows));
                 }
                 Entry::Push { .. } => updates.push(place, entry, verdict),
                 _ => {}

@@ -21,10 +21,11 @@ form!(Task,
 form!(Findings,
     plain { cost: f64 },
     bulk { sums: Vec<f64>, priorities: Vec<(VariableId, f32)>, values: Vec<(VariableId, f64)> });
-form!(Page, plain { table: TableId, page: PageId }, bulk { rows: Arc<Buffer> });
+form!(Page, plain { table: TableId, page: PageId, seen: u64 }, bulk { rows: Arc<Buffer> });
 form!(RowBatch, plain { table: TableId }, bulk { rows: Arc<Vec<u32>>, values: Arc<Buffer> });
 form!(Lease, plain { table: TableId, block: BlockId, version: Version }, bulk { rows: Arc<Buffer> });
-form!(Snapshot, plain {}, bulk { pages: Vec<(PageId, Arc<Buffer>)>, blocks: Vec<(BlockId, Buffer)> });
+form!(Snapshot, plain {},
+    bulk { pages: Vec<(PageId, Arc<Buffer>)>, kept: Vec<(PageId, Buffer)>, blocks: Vec<(BlockId, Buffer)> });
 
 wire!(Assign, "assign/1", Lane::Control,
     plain { clock: Clock, min: Clock, staleness: Option<u64>, commits: Vec<(ShardId, u64)>, flush: bool },

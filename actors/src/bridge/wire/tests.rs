@@ -33,7 +33,7 @@ fn push(rows: &Buffer, n: u32) -> Push {
         worker: WorkerId(n),
         sequence: u64::from(n),
         clock: Clock(3),
-        deltas: vec![Page { table, page: PageId(n), rows: Arc::clone(&shared) }],
+        deltas: vec![Page { table, page: PageId(n), seen: 0, rows: Arc::clone(&shared) }],
         batches: vec![RowBatch { table, rows: Arc::new(vec![n, 7]), values: Arc::clone(&shared) }],
         returns: vec![Lease {
             table,
@@ -56,7 +56,7 @@ proptest! {
         same(&Rows {
             shard, ticket, min, applied, pages, withheld, batches, leases, copies, known_leases, known_copies,
         });
-        let snapshot = Snapshot { pages: vec![(PageId(n), Arc::new(rows.clone()))], blocks: vec![(BlockId(n), rows)] };
+        let snapshot = Snapshot { pages: vec![(PageId(n), Arc::new(rows.clone()))], kept: vec![(PageId(n), rows.clone())], blocks: vec![(BlockId(n), rows)] };
         same(&Some(snapshot));
         same(&None::<Snapshot>);
     }

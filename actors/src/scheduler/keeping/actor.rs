@@ -115,6 +115,7 @@ impl Scheduler {
         let mut tables = vec![Snapshot::default(); n_tables];
         for (table, share) in shares {
             tables[table.index()].pages.extend(share.pages);
+            tables[table.index()].kept.extend(share.kept);
             tables[table.index()].blocks.extend(share.blocks);
         }
         Ok(Saved {

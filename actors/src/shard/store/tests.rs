@@ -1,7 +1,9 @@
+mod rules;
+
 use super::*;
 use crate::id::{PageId, PageKey, TableId};
 use crate::message::{Got, Lease, Version};
-use crate::table::{Rule, UpdateRule};
+use crate::rule::Rule;
 use crate::values::{Buffer, Content};
 use proptest::prelude::*;
 
@@ -31,7 +33,7 @@ fn read(rows: &Buffer) -> f32 {
 }
 
 fn add(worker: WorkerId, sequence: u64, clock: u64, value: f32) -> Push {
-    let delta = Page { table: PAGE.0, page: PAGE.1, rows: Arc::new(number(value)) };
+    let delta = Page { table: PAGE.0, page: PAGE.1, seen: 0, rows: Arc::new(number(value)) };
     Push {
         worker,
         sequence,
@@ -318,39 +320,6 @@ fn a_snapshot_of_the_end_waits_for_the_updates_of_the_last_clock() {
     let out = store.advance(min(1));
     let [Outgoing::Snapshot(5, snapshot)] = &out[..] else { panic!("now it is complete, not {out:?}") };
     assert_eq!(read(&snapshot.pages[0].1), 2.0);
-}
-
-/// Doubles, then adds: the order of updates matters.
-struct DoubleAndAdd;
-
-impl UpdateRule for DoubleAndAdd {
-    fn fold(&self, page: &mut Buffer, delta: &Buffer) {
-        *page = number(2.0 * read(page) + read(delta));
-    }
-}
-
-#[test]
-fn a_custom_rule_is_run_by_the_shard() {
-    let mut store = store_with(Consistency::Ssp(1), Rule::Custom(Arc::new(DoubleAndAdd)));
-    store.push(add(A, 1, 0, 3.0));
-    store.push(add(B, 1, 0, 1.0));
-    assert_eq!(value(&mut store), 7.0);
-}
-
-#[test]
-fn a_worker_reads_a_custom_rule_after_its_own_updates() {
-    let mut store = store_with(Consistency::Ssp(1), Rule::Custom(Arc::new(DoubleAndAdd)));
-    assert_eq!(rows(store.pull(Pull { after: 1, ..pull(A, 1, 0) })), []);
-    assert_eq!(rows(store.push(add(A, 1, 0, 3.0))), [(A, 1, Some(3.0))]);
-}
-
-#[test]
-fn assigned_values_replace_and_under_bsp_the_last_worker_stays() {
-    let mut store = store_with(Consistency::Bsp, Rule::Assign);
-    store.push(add(B, 1, 0, 8.0));
-    store.push(add(A, 1, 0, 3.0));
-    store.advance(min(1));
-    assert_eq!(value(&mut store), 8.0);
 }
 
 proptest! {

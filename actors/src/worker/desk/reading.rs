@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::needs::RowNeeds;
 use super::{Computing, Desk, Gathering, Prepared, ReadBatch};
-use crate::app::Step;
+use crate::app::{Exit, Step};
 use crate::audit::{Entry, Witnessed};
 use crate::clock::{Clock, Consistency};
 use crate::gathered::ReadRows;
@@ -38,14 +38,14 @@ impl Desk {
                 reads.push((table, Vec::new()));
             }
             let mine = mine.into_iter().map(|(_, update)| update).collect();
-            let read = ReadPage { page, rows: cached.rows, mine };
+            let read = ReadPage { page, seen: cached.folds(), rows: cached.rows, mine };
             reads.last_mut().expect("pushed").1.push(read);
         }
         self.outbox.forget(self.oldest_own(&assign));
         self.witness.tell(|| Entry::Read { worker: self.worker, clock, readings: witnessed.readings });
         let leased = !leases.is_empty();
         let staleness = clock.ahead_of(oldest_read);
-        self.computing = Some(Computing { assign: assign.clone(), staleness, leased });
+        self.computing = Some(Computing { assign: assign.clone(), staleness, leased, early: None });
         Prepared(Step {
             clock,
             seed: self.seed,
@@ -57,7 +57,14 @@ impl Desk {
             copies,
             deltas: Vec::new(),
             batches: Vec::new(),
+            exit: self.exit(leased),
         })
+    }
+
+    /// Where updates may leave before the step is done: not where small ones are kept back, nor with leased rows.
+    fn exit(&self, leased: bool) -> Option<Exit> {
+        let lets_out = self.consistency.keeps_back().is_none() && !leased;
+        lets_out.then(|| Exit { to: self.exit.0.clone(), wake: None, sent: Vec::new() })
     }
 
     /// The rows that a step reads by row, with the updates of this worker that they lack.

@@ -2,31 +2,29 @@
 
 use super::super::kept::Due;
 use super::super::outbox::Updates;
-use super::{Action, Computing, Desk, Sent, Spent, refusal};
+use super::{Action, Computing, Desk, Pushed, Sent, Spent, refusal};
 use crate::app::Outcome;
 use crate::audit::{made, pushed};
 use crate::clock::Clock;
 use crate::gathered;
 use crate::id::{ShardId, TableId};
-use crate::message::{Assign, Failure, Findings, Push, Report, RowBatch, Version};
+use crate::message::{Assign, Failure, Findings, Page, Push, Report, RowBatch, Version};
 use crate::table::{LeasedBy, Usage};
 use crate::traffic::Traffic;
 
 impl Desk {
     /// Takes in what the app computed, or that it died.
     pub fn computed(&mut self, outcome: Option<Outcome>, spent: Spent) -> Vec<Action> {
-        let Computing { assign, staleness, leased } =
+        let mut actions = self.let_out();
+        let Computing { assign, staleness, leased, early } =
             self.computing.take().expect("only a computing step ends");
         let clock = assign.clock;
         let (result, mut updates) = match outcome {
             Some(Outcome { result, deltas, batches, leases }) => {
-                let cut =
-                    |batch: RowBatch| gathered::cut(&self.tables[batch.table.index()], batch, self.placement);
-                let rows = batches.into_iter().flat_map(cut).collect();
-                let updates = Updates { pages: deltas, rows, returns: leases, ..Updates::default() };
+                let updates = Updates { returns: leases, ..self.updates(deltas, batches) };
                 (refusal::checked(result, &assign), updates)
             }
-            None => (Err(self.panicked(&assign, leased)), Updates::default()),
+            None => (Err(self.panicked(&assign, leased, early.is_some())), Updates::default()),
         };
         self.witness.tell(|| made(self.worker, clock, &updates));
         self.keep_back(&assign, &mut updates);
@@ -42,14 +40,49 @@ impl Desk {
             pushed: Vec::new(),
             traffic: Traffic::default(),
         };
-        let mut actions = self.send(updates, report);
+        actions.extend(self.send(updates, early.unwrap_or_default(), report));
         actions.extend(self.go_on());
         actions
     }
 
-    /// Sends the updates of a step, and its report once they are acknowledged.
-    fn send(&mut self, updates: Updates, mut report: Report) -> Vec<Action> {
+    /// Sends the updates that the step that computes has let out so far; they count with it.
+    pub fn let_out(&mut self) -> Vec<Action> {
+        let mut actions = Vec::new();
+        while let Ok((pages, batch)) = self.exit.1.try_recv() {
+            let Some(step) = &self.computing else { break };
+            let (clock, updates) = (step.assign.clock, self.updates(pages, batch));
+            self.witness.tell(|| made(self.worker, clock, &updates));
+            let (pushed, more) = self.push(clock, updates);
+            actions.extend(more);
+            if let Some(step) = &mut self.computing {
+                step.early.get_or_insert_default().join(pushed);
+            }
+        }
+        actions
+    }
+
+    /// Updates of pages, and of rows by shard.
+    fn updates(&self, pages: Vec<Page>, batches: impl IntoIterator<Item = RowBatch>) -> Updates {
+        let cut = |batch: RowBatch| gathered::cut(&self.tables[batch.table.index()], batch, self.placement);
+        Updates { pages, rows: batches.into_iter().flat_map(cut).collect(), ..Updates::default() }
+    }
+
+    /// Sends the last updates of a step, and its report once all are acknowledged.
+    fn send(&mut self, updates: Updates, mut all: Pushed, mut report: Report) -> Vec<Action> {
         let clock = report.clock;
+        let (pushed, mut actions) = self.push(clock, updates);
+        all.join(pushed);
+        report.traffic = std::mem::take(&mut self.traffic);
+        if self.transactional {
+            report.pushed = all.shards.into_iter().collect();
+        }
+        self.unacknowledged.push_back(Sent { clock, awaited: all.awaited, report });
+        actions.extend(self.reports());
+        actions
+    }
+
+    /// Sends updates of the step at `clock`.
+    fn push(&mut self, clock: Clock, updates: Updates) -> (Pushed, Vec<Action>) {
         let clocks = (updates.page_clocks.clone(), updates.row_clocks.clone());
         let pushes = self.outbox.pack(clock, updates);
         for push in pushes.iter() {
@@ -58,15 +91,10 @@ impl Desk {
         pushes.iter().filter(|(shard, _)| self.away.contains(shard)).for_each(|(_, push)| self.see_off(push));
         let holders = |shard: ShardId| 1 + u64::from(self.backed.contains(&shard));
         self.traffic.push += pushes.iter().map(|(shard, push)| push.n_bytes() * holders(*shard)).sum::<u64>();
-        report.traffic = std::mem::take(&mut self.traffic);
-        if self.transactional {
-            report.pushed = pushes.keys().copied().collect();
-        }
+        let shards = pushes.keys().copied().collect();
         let awaited = pushes.iter().flat_map(|(shard, push)| self.holders(*shard, push.sequence)).collect();
-        self.unacknowledged.push_back(Sent { clock, awaited, report });
-        let mut actions: Vec<_> = pushes.into_iter().map(|(shard, push)| Action::Push(shard, push)).collect();
-        actions.extend(self.reports());
-        actions
+        let actions = pushes.into_iter().map(|(shard, push)| Action::Push(shard, push)).collect();
+        (Pushed { awaited, shards }, actions)
     }
 
     /// Remembers blocks on their way home to another node, of tables whose blocks wander: the next step here that leases one
@@ -97,7 +125,7 @@ impl Desk {
         let mut updates = Updates::default();
         self.keep_back(assign, &mut updates);
         let report = self.report(assign.clock, Ok(Findings::default()));
-        self.send(updates, report)
+        self.send(updates, Pushed::default(), report)
     }
 
     /// The report of a step that did not compute.
@@ -122,12 +150,15 @@ impl Desk {
         std::iter::once((shard, sequence, false)).chain(backup)
     }
 
-    fn panicked(&self, assign: &Assign, leased: bool) -> Failure {
+    fn panicked(&self, assign: &Assign, leased: bool, sent: bool) -> Failure {
         let (worker, part, clock) = (self.worker, assign.task.part, assign.clock);
         let what = format!("worker {worker}: the app panicked on part {part} at clock {clock}");
-        match leased {
-            true => Failure::Fatal(format!("{what} with leased rows in its hands, which are lost")),
-            false => Failure::Again(what),
+        match (leased, sent) {
+            (true, _) => Failure::Fatal(format!("{what} with leased rows in its hands, which are lost")),
+            (_, true) => {
+                Failure::Fatal(format!("{what} after it had sent updates, which cannot be taken back"))
+            }
+            _ => Failure::Again(what),
         }
     }
 
@@ -145,6 +176,13 @@ impl Desk {
     /// Reports a step that cannot be done, after those before it.
     pub(super) fn refuse(&mut self, clock: Clock, why: String) -> Vec<Action> {
         let report = self.report(clock, Err(Failure::Fatal(why)));
-        self.send(Updates::default(), report)
+        self.send(Updates::default(), Pushed::default(), report)
+    }
+}
+
+impl Pushed {
+    fn join(&mut self, more: Self) {
+        self.awaited.extend(more.awaited);
+        self.shards.extend(more.shards);
     }
 }

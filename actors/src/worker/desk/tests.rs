@@ -1,11 +1,12 @@
 mod cluster;
+mod early;
 
 use super::*;
 use crate::app::{Outcome, Step};
 use crate::audit::Witness;
 use crate::id::{BlockId, BlockKey, PageId};
 use crate::message::{Failure, Page, Task, Version};
-use crate::table::{Rule, UpdateRule};
+use crate::rule::{Beside, Rule, UpdateRule};
 use crate::values::{Buffer, Content};
 
 const ME: WorkerId = WorkerId(0);
@@ -53,7 +54,7 @@ fn answer(pull: &Pull, min: u64, applied: u64, value: f32) -> Rows {
         version: Version::default(),
         rows: Arc::new(number(0.0)),
     };
-    let page = |key: &PageKey| Page { table: key.0, page: key.1, rows: Arc::new(number(value)) };
+    let page = |key: &PageKey| Page { table: key.0, page: key.1, seen: 0, rows: Arc::new(number(value)) };
     Rows {
         shard: ShardId(0),
         ticket: pull.ticket,
@@ -316,7 +317,7 @@ fn an_evaluation_looks_at_every_block_that_the_schedule_leases() {
 struct Halve;
 
 impl UpdateRule for Halve {
-    fn fold(&self, page: &mut Buffer, delta: &Buffer) {
+    fn fold(&self, page: &mut Buffer, delta: &Buffer, _: Beside<'_>) {
         page.add(delta);
     }
 }

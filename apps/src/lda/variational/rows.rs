@@ -17,7 +17,7 @@
 use std::ops::{AddAssign, Mul, Range};
 
 use slackline::values::Content;
-use slackline::{Buffer, UpdateRule};
+use slackline::{Beside, Buffer, UpdateRule};
 
 use super::rates::Rates;
 
@@ -129,7 +129,7 @@ impl Rows {
 }
 
 impl UpdateRule for Rows {
-    fn fold(&self, page: &mut Buffer, delta: &Buffer) {
+    fn fold(&self, page: &mut Buffer, delta: &Buffer, _: Beside<'_>) {
         match (page, delta) {
             (Buffer::F32(Content::Dense(page)), Buffer::F32(Content::Dense(delta))) => {
                 self.fold_all(page, delta);
