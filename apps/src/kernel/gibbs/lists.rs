@@ -193,6 +193,9 @@ impl<P: Packing> Lists<P> {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the processor has the instructions.
             Instructions::Avx512 => unsafe { super::avx512::add(self, docs, topics) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the processor has the instructions.
+            Instructions::Avx2 => unsafe { super::avx2::add(self, docs, topics) },
             Instructions::Portable => super::portable::add(self, docs, topics),
         }
     }

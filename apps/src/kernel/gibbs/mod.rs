@@ -23,13 +23,16 @@
 //! non-zeros ([`Sampler::sparse`]): their `φ` is that of a word without tokens, kept for all of them alike, and changed
 //! at the topics of the list for as long as the word is at hand.
 //!
-//! [`portable`] is the definition of correct; `avx512` is the same where the processor has 512-bit registers.
+//! [`portable`] is the definition of correct; `avx512` and `avx2` are the same where the processor has registers of 512 or
+//! 256 bits, and give the same bits as each other.
 #![allow(unsafe_code)] // its contract is at the head of `draw`
 
 mod draw;
 mod lists;
 mod tree;
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub mod portable;
@@ -97,6 +100,8 @@ pub struct Sampler {
 enum Instructions {
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
     Portable,
 }
 
@@ -111,7 +116,19 @@ impl Instructions {
         {
             return Self::Avx512;
         }
+        #[cfg(target_arch = "x86_64")]
+        if Self::has_avx2() {
+            return Self::Avx2;
+        }
         Self::Portable
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn has_avx2() -> bool {
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("fma")
     }
 }
 
@@ -146,6 +163,13 @@ impl Sampler {
     #[must_use]
     pub fn portable(mut self) -> Self {
         self.lanes = Instructions::Portable;
+        self
+    }
+
+    /// The same in registers of 256 bits, where the processor has them.
+    #[cfg(all(test, target_arch = "x86_64"))]
+    fn halved(mut self) -> Self {
+        self.lanes = if Instructions::has_avx2() { Instructions::Avx2 } else { Instructions::Portable };
         self
     }
 
@@ -266,6 +290,9 @@ impl Sampler {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the processor has the instructions.
             Instructions::Avx512 => unsafe { avx512::resample::<P, T, SPARSE>(self, tokens) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the processor has the instructions.
+            Instructions::Avx2 => unsafe { avx2::resample::<P, T, SPARSE>(self, tokens) },
             Instructions::Portable => portable::resample::<P, T, SPARSE>(self, tokens),
         }
     }

@@ -98,8 +98,29 @@ impl<P: Packing> State<P> {
     }
 }
 
-fn samplers(n_topics: usize) -> [Sampler; 2] {
-    [Sampler::new(&priors(n_topics)), Sampler::new(&priors(n_topics)).portable()]
+/// With every kind of instructions that this processor has.
+fn samplers(n_topics: usize) -> Vec<Sampler> {
+    let sampler = || Sampler::new(&priors(n_topics));
+    let mut samplers = vec![sampler(), sampler().portable()];
+    #[cfg(target_arch = "x86_64")]
+    samplers.push(sampler().halved());
+    samplers
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn registers_of_256_and_of_512_bits_draw_the_same_topics() {
+    let sampler = || Sampler::new(&priors(300));
+    if sampler().lanes != Instructions::Avx512 {
+        return;
+    }
+    let drawn = |mut sampler: Sampler| {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut state = State::<Narrow>::random(300, 12, 3);
+        (0..5).for_each(|_| state.sweep(&mut sampler, &mut random));
+        state.topics
+    };
+    assert_eq!(drawn(sampler()), drawn(sampler().halved()));
 }
 
 #[test]
