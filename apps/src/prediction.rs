@@ -69,6 +69,18 @@ impl Column {
     }
 }
 
+impl Predictions {
+    /// Numbers of double precision, a column for each name.
+    pub fn numbers<const N: usize>(
+        columns: [&str; N],
+        rows: impl ExactSizeIterator<Item = [f64; N]> + Send + 'static,
+    ) -> Self {
+        let n_rows = rows.len();
+        let rows = Box::new(rows.map(|row| row.map(Cell::Number).to_vec()));
+        Self { columns: columns.map(Column::double).to_vec(), n_rows, rows }
+    }
+}
+
 impl Question {
     /// Refuses every question but that for all answers.
     ///

@@ -85,6 +85,18 @@ fn said(progress: slackline::Progress) -> catalog::Progress {
     }
 }
 
+/// What a run tells of every app alike, with its configuration; the app adds what it learnt.
+pub fn finished(run: &slackline::Trained, config: Map<String, Value>) -> catalog::Trained {
+    catalog::Trained {
+        clocks: run.clocks.0,
+        train_seconds: run.seconds,
+        config,
+        workers: records(&run.workers),
+        stopped: run.stopped,
+        ..catalog::Trained::default()
+    }
+}
+
 /// The workers of a finished run for `summary.json`.
 pub fn records(workers: &[WorkerRecord]) -> Vec<Value> {
     let record = |(number, worker): (usize, &WorkerRecord)| {

@@ -1,0 +1,157 @@
+//! The perceptron (Rosenblatt 1958) as an app: the file to copy when you write your own (`CONTRIBUTING.md` says how).
+//!
+//! ```text
+//! $ printf -- '-1 1:1 2:3\n1 1:4 2:1\n' > two.svm
+//! $ cargo run --example perceptron -- train perceptron --data two.svm --out runs/p
+//! $ cargo run --example perceptron -- predict runs/p --data two.svm
+//! ```
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use slackline::prelude::*;
+use slackline_apps::catalog::{App, Array, News, OptionSpec, Request, Trained, Watch};
+use slackline_apps::data::{IndexBase, Samples, npy};
+use slackline_apps::options::Options;
+use slackline_apps::prediction::{Predictions, Question};
+use slackline_apps::run::{self, Origin};
+use slackline_apps::{Error, samples};
+
+fn main() -> ExitCode {
+    slackline_cluster::cli::run(&[&Perceptron], std::env::args_os().collect())
+}
+
+// 1. What it learns: `w·x + b > 0` for samples with a label above 0. A sample on the wrong side moves `w` by `y x`, and `b` by `y`.
+struct Perceptron;
+
+// 2. What it can be told.
+const OPTIONS: &[OptionSpec] = &[
+    OptionSpec { name: "epochs", value: "N", default: "10", help: "passes over the data, 1 or more" },
+    OptionSpec {
+        name: "parts",
+        value: "N",
+        default: "16",
+        help: "parts of the data, 1 or more: one is a step",
+    },
+    samples::INDEX_BASE,
+];
+
+// 3. One worker: what it alone needs is in the struct, what others need goes through tables.
+struct Learner {
+    samples: Arc<Samples>,
+    parts: usize,
+}
+
+impl Actor for Learner {
+    type Context = Context<Self>;
+}
+
+impl Handler<Step> for Learner {
+    type Result = Outcome;
+
+    fn handle(&mut self, mut step: Step, _: &mut Self::Context) -> Outcome {
+        let p = self.samples.features.cols();
+        let mut weights = vec![0.0; p + 1];
+        step.read::<f64>("weights").copy_row(0, &mut weights); // at most `s` clocks old
+        let (read, mut mistakes) = (weights.clone(), 0.0);
+        for i in (step.part().index()..self.samples.labels.len()).step_by(self.parts) {
+            let y = self.samples.labels[i].signum();
+            let row = self.samples.features.outer_view(i).expect("there is a row for every label");
+            if y * samples::score(row, &weights[..p], weights[p]) <= 0.0 {
+                row.iter().for_each(|(column, x)| weights[column] += y * x);
+                weights[p] += y;
+                mistakes += 1.0;
+            }
+        }
+        let mut change = step.delta::<f64>("weights");
+        let moved: Vec<f64> = weights.iter().zip(&read).map(|(new, old)| new - old).collect();
+        change.add_row(0, &moved);
+        step.add(change);
+        step.done(mistakes) // its share of the objective of this pass
+    }
+}
+
+// 4. From a request to a model.
+impl App for Perceptron {
+    fn name(&self) -> &'static str {
+        "perceptron"
+    }
+
+    fn about(&self) -> &'static str {
+        "Two classes, told apart by a plane: the perceptron"
+    }
+
+    fn options(&self) -> &'static [OptionSpec] {
+        OPTIONS
+    }
+
+    fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error> {
+        let origin = Origin::find(request, watch)?; // a checkpoint, where the run goes on from one
+        let options = Options(&request.options);
+        let (epochs, parts) = (options.count("epochs")?.unwrap_or(10), options.count("parts")?.unwrap_or(16));
+        let consistency = run::consistency(request, Consistency::Ssp(1))?;
+        let schedule = run::schedule(request, &["shuffled", "fixed"])?;
+        let origin = origin.settle((self.name(), consistency), request, [("parts", parts.to_string())])?;
+        let samples = Arc::new(samples::read(request, watch)?);
+        let (p, base) = (samples.features.cols(), samples.facts.index_base);
+
+        let job = run::job(self.name(), request, consistency, origin)
+            .table(Table::dense("weights", 1, p + 1).of::<f64>());
+        let job = match schedule {
+            "fixed" => job.schedule(Fixed::new(parts, epochs as u64)),
+            _ => job.schedule(Shuffled::new(parts, epochs as u64, request.seed)),
+        };
+        let learner = Arc::clone(&samples);
+        let run = run::run(job, watch, move |_| Learner { samples: Arc::clone(&learner), parts })?;
+
+        let weights = run.model.dense::<f64>("weights").row(0).to_vec();
+        let mut config = run::common(consistency, schedule);
+        config.extend([("epochs".into(), epochs.into()), ("parts".into(), parts.into())]);
+        let mut trained = run::finished(&run, config);
+        trained.objective = 1.0 - accuracy(&samples, &weights);
+        trained.texts.push(samples::base_text(base));
+        if let Some(path) = &request.test {
+            let held_out = samples::read_held_out(path, base, p, &watch.tell)?;
+            trained.metrics.insert("test_accuracy".into(), accuracy(&held_out, &weights));
+        }
+        trained.arrays.push(("weights".into(), Array::F64(ndarray::Array1::from(weights).into_dyn())));
+        Ok(trained)
+    }
+
+    fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error> {
+        let (weights, base) = model(directory)?;
+        let held_out = samples::read_held_out(data, base, weights.len() - 1, &|_| {})?;
+        Ok(BTreeMap::from([("accuracy".into(), accuracy(&held_out, &weights))]))
+    }
+
+    fn predict(
+        &self,
+        directory: &Path,
+        data: &Path,
+        question: &Question,
+        tell: &(dyn Fn(News) + Sync),
+    ) -> Result<Predictions, Error> {
+        question.is_plain(self.name())?;
+        let (weights, base) = model(directory)?;
+        let p = weights.len() - 1;
+        let scores = samples::scores(&samples::read_new(data, base, p, tell)?, &weights[..p], weights[p]);
+        Ok(Predictions::numbers(["label", "score"], scores.into_iter().map(|score| [score.signum(), score])))
+    }
+}
+
+/// The weights of a run directory, the bias last, and how columns were counted.
+fn model(directory: &Path) -> Result<(Vec<f64>, IndexBase), Error> {
+    let folder = directory.join("model");
+    let weights = npy::read_f64(&folder.join("weights.npy"))?;
+    Ok((weights.into_iter().collect(), samples::read_base(&folder)?))
+}
+
+fn accuracy(samples: &Samples, weights: &[f64]) -> f64 {
+    let p = weights.len() - 1;
+    let scores = samples::scores(&samples.features, &weights[..p], weights[p]);
+    let right = scores.iter().zip(&samples.labels).filter(|(score, label)| **score * **label > 0.0).count();
+    right as f64 / scores.len().max(1) as f64
+}
