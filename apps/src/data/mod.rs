@@ -6,6 +6,7 @@
 //! | `user item rating` text, MatrixMarket | [`read_ratings`], and [`read_ratings_with`] for held-out data |
 //! | UCI bag of words, LDA-C, libsvm counts, MatrixMarket, plain text | [`corpus`]: documents as counts of words |
 //! | `user item` text, with or without ratings | [`read_pairs`]: what to predict |
+//! | IDX, CSV, libsvm, MatrixMarket, NumPy arrays | [`points`]: rows in single precision, dense or sparse |
 //! | NumPy arrays | [`npy`] |
 //! | lists of names, a line each | [`text`] |
 //!
@@ -36,6 +37,7 @@ mod matrix_market;
 mod names;
 pub mod npy;
 mod pipeline;
+pub mod points;
 mod ratings;
 mod rows;
 mod scan;
@@ -106,12 +108,20 @@ pub fn read_samples(
     options: &ReadOptions,
     tell: &(dyn Fn(News) + Sync),
 ) -> Result<Samples, Error> {
-    let source = source::Source::open(path)?;
-    let samples = if source.starts_with(matrix_market::BANNER) {
-        matrix_market::read_samples(source, options, tell)?
-    } else {
-        libsvm::read(source, options, tell)?
-    };
+    let samples = samples_of(source::Source::open(path)?, options, tell)?;
     tell(News::Fact(samples.facts.to_string()));
     Ok(samples)
+}
+
+/// The samples of an open file.
+fn samples_of(
+    source: source::Source,
+    options: &ReadOptions,
+    tell: &(dyn Fn(News) + Sync),
+) -> Result<Samples, Error> {
+    if source.starts_with(matrix_market::BANNER) {
+        matrix_market::read_samples(source, options, tell)
+    } else {
+        libsvm::read(source, options, tell)
+    }
 }

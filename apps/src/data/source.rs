@@ -51,8 +51,15 @@ impl<R: Read> Read for Counted<R> {
 }
 
 impl Source {
-    /// Opens a file or a pipe and finds out how it is packed.
+    /// Opens a file or a pipe of text and finds out how it is packed.
     pub(super) fn open(path: &Path) -> Result<Self, Error> {
+        let mut source = Self::open_any(path)?;
+        source.look_at_head()?;
+        Ok(source)
+    }
+
+    /// Opens a file or a pipe of anything and finds out how it is packed.
+    pub(super) fn open_any(path: &Path) -> Result<Self, Error> {
         let file_error = |source| Error::File { path: path.to_path_buf(), source };
         let file = File::open(path).map_err(file_error)?;
         let size = file.metadata().map_err(file_error)?.len();
@@ -70,8 +77,15 @@ impl Source {
         let (path, rest) = (path.to_path_buf(), Vec::new());
         let mut source =
             Self { path, compression, reader, rest, at: 0, lines: 0, read, size, chunk_bytes: CHUNK_BYTES };
-        source.look_at_head()?;
+        source.read_ahead()?;
         Ok(source)
+    }
+
+    /// All that is still to be handed out.
+    pub(super) fn into_bytes(mut self) -> Result<Vec<u8>, Error> {
+        let mut bytes = self.rest.split_off(self.at);
+        self.read_more(&mut bytes, u64::MAX)?;
+        Ok(bytes)
     }
 
     /// Hands out chunks of about this many bytes instead.
@@ -192,8 +206,7 @@ impl Source {
     }
 
     /// Skips a byte order mark, refuses what is not text.
-    fn look_at_head(&mut self) -> Result<(), Error> {
-        self.read_ahead()?;
+    pub(super) fn look_at_head(&mut self) -> Result<(), Error> {
         if self.rest.starts_with(b"\xEF\xBB\xBF") {
             self.rest.drain(..3);
         }

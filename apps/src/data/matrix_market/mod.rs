@@ -120,7 +120,7 @@ fn scatter<T: Copy + Default>(rows: &[u32], from: Vec<T>, starts: &[usize]) -> V
 }
 
 /// Reads `n_rows` labels: a MatrixMarket vector, or one number a line.
-fn read_labels(path: &Path, n_rows: usize, threads: usize) -> Result<Vec<f64>, Error> {
+pub(super) fn read_labels(path: &Path, n_rows: usize, threads: usize) -> Result<Vec<f64>, Error> {
     let mut source = Source::open(path)?;
     let wrong_number = |source: &Source, found: usize| {
         source.data_error(format!("{found} labels, expected one for each of the {n_rows} rows of the design"))
