@@ -7,6 +7,7 @@
 
 mod dense;
 mod fast;
+mod gemm;
 pub mod gibbs;
 mod indices;
 pub mod scalar;
@@ -18,4 +19,5 @@ pub use dense::sum_and_square;
 pub use fast::{axpy, axpy_single, distance_square, dot, dot_and_axpy};
 pub use fast::{gather_dot, gather_square, gather_sum};
 pub use fast::{scatter_add, scatter_axpy, scatter_axpy_weighted, scatter_weighted};
+pub use gemm::gemm;
 pub use indices::{IndexSlice, Indices};
