@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use slackline::cluster::Seat;
 
+use crate::kmeans::KMeans;
 use crate::lasso::Lasso;
 use crate::lda::Lda;
 use crate::logistic::Logistic;
@@ -15,7 +16,7 @@ use crate::{Error, StopSwitch};
 
 /// Every app, in the order `slackline apps` shows them.
 pub fn apps() -> &'static [&'static dyn App] {
-    &[&Lasso, &Logistic, &MatrixFactorization, &Lda]
+    &[&Lasso, &Logistic, &MatrixFactorization, &Lda, &KMeans]
 }
 
 /// The app of this name.

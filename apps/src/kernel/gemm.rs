@@ -23,6 +23,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 ///
 /// # Panics
 /// When the shapes do not fit: `a` is m x k, `b` k x n, `c` m x n.
+#[allow(clippy::needless_pass_by_value)] // a view is as good as a reference
 pub fn gemm(
     alpha: f32,
     a: ArrayView2<'_, f32>,

@@ -1,5 +1,7 @@
 //! What each app is tested on: small shipped data, the objective of its serial reference, and how near is near.
 
+mod clusters;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -38,6 +40,7 @@ pub(crate) fn of(app: &str) -> Vec<Subject> {
         "logistic" => vec![two_classes(), many_classes()],
         "mf" => vec![mf()],
         "lda" => vec![topics(), topics_by_inference()],
+        "kmeans" => vec![clusters::by_all_rows(), clusters::by_batches()],
         other => panic!("{other} is in the catalog and not in the contract: say here what it is tested on"),
     }
 }

@@ -45,8 +45,8 @@ use super::IndexBase;
 use super::facts::grouped;
 use super::matrix_market::BANNER;
 use super::source::Source;
-use crate::Error;
 use crate::catalog::News;
+use crate::{Error, run};
 use labels::Raw;
 
 #[cfg(test)]
@@ -163,6 +163,10 @@ pub fn read_points(
             table::read(source, options, tell)?
         }
     };
+    if let (LabelColumn::Named(name), true) = (&options.label_column, read.format != table::FORMAT) {
+        let rule = format!("first, last or none: columns of {} data have no names", read.format);
+        return Err(run::refuse("label-column", name, &rule));
+    }
     let (n_rows, n_columns) = (read.features.n_rows(), read.features.n_columns());
     let refuse = |problem| Error::Data { path: path.to_path_buf(), problem };
     if n_rows == 0 || n_columns == 0 {

@@ -8,6 +8,10 @@ use super::labels::{Raw, tidy};
 use super::{IndexBase, LabelColumn, PointsOptions, Read, Wanted, features};
 use crate::Error;
 use crate::catalog::News;
+use crate::run::refuse;
+
+/// The name of the format.
+pub(super) const FORMAT: &str = "table";
 
 /// What the parser of a line needs to know.
 struct Context {
@@ -110,7 +114,7 @@ pub(super) fn read(
         return Err(source
             .data_error("no rows in the file, expected numbers with commas, tabs or spaces between them"));
     };
-    let context = context(&source, &first, options)?;
+    let context = context(&first, options)?;
     if context.header.is_some() {
         source.next_line()?;
     }
@@ -124,11 +128,11 @@ pub(super) fn read(
     let n_columns = context.n_fields - usize::from(context.label.is_some());
     let features = features::dense((n_rows, n_columns), values, |problem| source.data_error(problem))?;
     let labels = context.label.filter(|_| options.wanted != Wanted::Nothing).map(|_| Raw::Texts(texts));
-    Ok(Read { format: "table", features, labels, index_base: IndexBase::One, unit: 1.0, more: String::new() })
+    Ok(Read { format: FORMAT, features, labels, index_base: IndexBase::One, unit: 1.0, more: String::new() })
 }
 
 /// What the first line tells about all of them.
-fn context(source: &Source, first: &[u8], options: &PointsOptions) -> Result<Context, Error> {
+fn context(first: &[u8], options: &PointsOptions) -> Result<Context, Error> {
     let separator = Separator::of(first);
     let mut fields: Vec<Vec<u8>> = Vec::new();
     let _ = for_each_field(first, separator, |field| {
@@ -156,10 +160,8 @@ fn context(source: &Source, first: &[u8], options: &PointsOptions) -> Result<Con
         (&options.label_column, place, whole, &options.labels)
     {
         let known: Vec<String> = fields.iter().take(20).map(|field| excerpt(field)).collect();
-        return Err(source.line_error(
-            source.lines() + 1,
-            format!("no column is named {name}, the first line has {}; --label-column takes first, last, none or a name", known.join(" ")),
-        ));
+        let rule = format!("first, last, none or one of {}", known.join(" "));
+        return Err(refuse("label-column", name, &rule));
     }
     let names = || fields.iter().map(|field| excerpt(field)).collect();
     Ok(Context { separator, header: has_header.then(names), n_fields, label: place, wanted: options.wanted })

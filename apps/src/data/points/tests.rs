@@ -162,11 +162,9 @@ fn the_label_is_in_the_column_that_is_named() {
     assert_eq!(last, named);
     let none = PointsOptions { label_column: LabelColumn::None, ..PointsOptions::default() };
     assert_eq!(dense(&read("1,2\n", &none).unwrap()), arr2(&[[1.0, 2.0]]));
-    let said = refusal("a,b\n1,2\n", &with(LabelColumn::Named("kind".to_owned())));
-    assert!(
-        said.starts_with("1: no column is named kind, the first line has a b; --label-column takes first"),
-        "{said}"
-    );
+    let said = |text| read(text, &with(LabelColumn::Named("kind".to_owned()))).unwrap_err().to_string();
+    assert_eq!(said("a,b\n1,2\n"), "--label-column is kind, must be first, last, none or one of a b");
+    assert!(said("1 1:2\n").starts_with("--label-column is kind, must be first, last or none"));
     assert_eq!("last".parse(), Ok(LabelColumn::Last));
 }
 
