@@ -96,7 +96,7 @@ pub use view::{Delta, View};
 /// What an app needs, in one line: `use slackline::prelude::*;`.
 pub mod prelude {
     pub use crate::scheduler::policy::{
-        Dependency, Evaluated, Fixed, Guide, Priority, Rotation, Rounds, Shuffled, Verdict,
+        Dependency, Evaluated, Fixed, Guide, Phases, Priority, Rotation, Rounds, Shuffled, Verdict,
     };
     pub use crate::{
         Clock, Consistency, Findings, Job, Mark, Model, Next, Outcome, PartId, Phase, Rule, Schedule, Step,

@@ -11,7 +11,7 @@ use crate::lasso::Lasso;
 use crate::lda::Lda;
 use crate::logistic::Logistic;
 use crate::matrix_factorization::MatrixFactorization;
-use crate::prediction::{Predictions, Question};
+use crate::prediction::{Predictions, Question, Wish};
 use crate::{Error, StopSwitch};
 
 /// Every app, in the order `slackline apps` shows them.
@@ -42,6 +42,22 @@ pub trait App: Sync {
     /// # Errors
     /// A missing or foreign model, or bad data.
     fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error>;
+    /// The same with what is asked beside the data; facts about it go to `tell`. An app that does not say otherwise is
+    /// asked for nothing but the data.
+    ///
+    /// # Errors
+    /// As [`App::evaluate`], or a question that the app cannot answer.
+    fn evaluate_with(
+        &self,
+        directory: &Path,
+        data: &Path,
+        question: &Question,
+        tell: &(dyn Fn(News) + Sync),
+    ) -> Result<BTreeMap<String, f64>, Error> {
+        let _ = tell;
+        question.is_plain(self.name())?;
+        self.evaluate(directory, data)
+    }
     /// What the trained model in `directory` (a run directory) says of new data; facts about the data, such as how much of
     /// it the model does not know, go to `tell`. An app that does not say how has nothing to predict.
     ///
@@ -56,6 +72,21 @@ pub trait App: Sync {
     ) -> Result<Predictions, Error> {
         let _ = (data, question, tell);
         let problem = format!("holds a run of {}, which predicts nothing", self.name());
+        Err(Error::Data { path: directory.to_path_buf(), problem })
+    }
+    /// What the trained model in `directory` (a run directory) recommends: a row for each thing, the best first of each
+    /// that was asked about. An app that does not say how has nothing to recommend.
+    ///
+    /// # Errors
+    /// A missing or foreign model, or something asked about that the model does not know.
+    fn recommend(
+        &self,
+        directory: &Path,
+        wish: &Wish,
+        tell: &(dyn Fn(News) + Sync),
+    ) -> Result<Predictions, Error> {
+        let _ = (wish, tell);
+        let problem = format!("holds a run of {}, which recommends nothing; mf does", self.name());
         Err(Error::Data { path: directory.to_path_buf(), problem })
     }
 }
@@ -247,6 +278,8 @@ pub enum Array {
     F32(ndarray::ArrayD<f32>),
     /// Double precision.
     F64(ndarray::ArrayD<f64>),
+    /// Integers of 32 bits.
+    I32(ndarray::ArrayD<i32>),
     /// Integers.
     I64(ndarray::ArrayD<i64>),
 }

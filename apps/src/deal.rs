@@ -49,6 +49,31 @@ impl Deal {
         deal
     }
 
+    /// Deals ids to `n_groups` that differ by one id at most and are nearly of the same weight: ids of like counts go to
+    /// all groups in turn, the heaviest of them to the group that has least. Ties in an order drawn from `seed`.
+    pub fn level(counts: &[u32], n_groups: usize, seed: u64) -> Self {
+        let n_groups = n_groups.max(1);
+        let mut order: Vec<u32> = (0..counts.len() as u32).collect();
+        order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        order.sort_by_key(|&id| Reverse(counts[id as usize]));
+        let mut deal = Self {
+            group: vec![0; counts.len()],
+            row: vec![0; counts.len()],
+            members: vec![Vec::new(); n_groups],
+        };
+        let mut groups: Vec<(u64, usize)> = (0..n_groups).map(|group| (0, group)).collect();
+        for like in order.chunks(n_groups) {
+            groups.sort_unstable();
+            for (&id, (weight, group)) in like.iter().zip(&mut groups) {
+                *weight += u64::from(counts[id as usize]);
+                deal.group[id as usize] = *group as u32;
+                deal.row[id as usize] = deal.members[*group].len() as u32;
+                deal.members[*group].push(id);
+            }
+        }
+        deal
+    }
+
     /// How many groups there are.
     pub fn n_groups(&self) -> usize {
         self.members.len()
@@ -62,4 +87,28 @@ pub fn count(ids: &[u32], n: usize) -> Vec<u32> {
         counts[id as usize] += 1;
     }
     counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_deal_has_groups_of_one_size_and_nearly_one_weight() {
+        let counts: Vec<u32> = (1..=1003u32).map(|rank| 5_000 / (rank + 20)).collect();
+        let deal = Deal::level(&counts, 8, 3);
+        let weights = deal.members.iter().map(|ids| ids.iter().map(|&id| counts[id as usize]).sum::<u32>());
+        let (least, most) = (weights.clone().min().unwrap(), weights.max().unwrap());
+        assert!(most - least < most / 50, "{least} to {most}");
+        assert!(deal.members.iter().all(|ids| (125..=126).contains(&ids.len())));
+        for (id, (&group, &row)) in deal.group.iter().zip(&deal.row).enumerate() {
+            assert_eq!(deal.members[group as usize][row as usize] as usize, id);
+        }
+    }
+
+    #[test]
+    fn more_groups_than_ids_leave_empty_ones() {
+        let deal = Deal::level(&[3, 1], 4, 0);
+        assert_eq!(deal.members.iter().map(Vec::len).collect::<Vec<_>>(), [1, 1, 0, 0]);
+    }
 }

@@ -11,6 +11,53 @@ pub struct Question {
     pub top: Option<usize>,
     /// The words behind the numbers of the data, one a line.
     pub vocabulary: Option<PathBuf>,
+    /// What is said of users and items that the model does not know.
+    pub cold: Option<Cold>,
+}
+
+/// What is said of a pair whose user or item the model does not know.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cold {
+    /// What is left: the mean, and the bias of the one that is known.
+    #[default]
+    Mean,
+    /// Nothing: the pair is left out.
+    Drop,
+    /// It is an error.
+    Error,
+}
+
+/// What is recommended, and to whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// Whom or what it is for.
+    pub about: About,
+    /// How many things each gets.
+    pub top: usize,
+    /// Whether what a user has rated already may be among them.
+    pub include_rated: bool,
+    /// What a user that the model does not know gets.
+    pub unknown: Unknown,
+}
+
+/// Whom or what a recommendation is for, by id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum About {
+    /// The items that suit each of these users best.
+    Users(Vec<String>),
+    /// The items that are most like each of these.
+    Items(Vec<String>),
+}
+
+/// What a user that the model does not know is recommended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// It is an error.
+    Error,
+    /// Nothing: the user is left out.
+    Drop,
+    /// What most others have rated.
+    Popular,
 }
 
 /// Rows of predictions, computed as they are taken.
@@ -87,6 +134,17 @@ impl Question {
     /// # Errors
     /// More is asked than `app` can answer.
     pub fn is_plain(&self, app: &str) -> Result<(), Error> {
+        match self.cold {
+            None => self.asks_only_cold(app),
+            Some(_) => Err(Error::UnknownOption { app: app.into(), option: "--cold".into(), nearest: None }),
+        }
+    }
+
+    /// Refuses every question but that for all answers and what is said of the unknown.
+    ///
+    /// # Errors
+    /// More is asked than `app` can answer.
+    pub fn asks_only_cold(&self, app: &str) -> Result<(), Error> {
         let given = self.top.map(|_| "--top").or(self.vocabulary.as_ref().map(|_| "--vocab"));
         match given {
             None => Ok(()),

@@ -18,6 +18,7 @@ pub fn write(path: &Path, array: &Array) -> Result<(), Error> {
     match array {
         Array::F32(array) => write_elements(path, array),
         Array::F64(array) => write_elements(path, array),
+        Array::I32(array) => write_elements(path, array),
         Array::I64(array) => write_elements(path, array),
     }
 }
@@ -44,6 +45,14 @@ pub fn read_f64(path: &Path) -> Result<ArrayD<f64>, Error> {
 /// The file cannot be read, is no `.npy` file, is cut short or holds another kind of number.
 pub fn read_i64(path: &Path) -> Result<ArrayD<i64>, Error> {
     read_elements(path, "whole numbers of 64 bits (<i8)")
+}
+
+/// Reads an array of whole numbers of 32 bits, such as `rated_items.npy` (ratings).
+///
+/// # Errors
+/// The file cannot be read, is no `.npy` file, is cut short or holds another kind of number.
+pub fn read_i32(path: &Path) -> Result<ArrayD<i32>, Error> {
+    read_elements(path, "whole numbers of 32 bits (<i4)")
 }
 
 /// Reads an array of double or single precision, such as `alpha.npy` (topics).

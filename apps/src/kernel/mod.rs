@@ -10,6 +10,7 @@ mod fast;
 mod gemm;
 pub mod gibbs;
 mod indices;
+pub mod normal;
 pub mod scalar;
 pub mod sgd;
 pub mod special;

@@ -13,7 +13,8 @@
 //! g_p = e q - l2_factor w p        p += factor / sqrt(A_p) g_p      A_p += keep_factor |g_p|²
 //! ```
 //!
-//! and the same for the item's side with the user's row as it was before. [`scalar`] is that definition in plain
+//! and the same for the item's side with the user's row as it was before; a factor that comes out below `floor` is put
+//! there. [`scalar`] is that definition in plain
 //! loops; [`visit`] picks the AVX2 version where the processor has it.
 #![allow(unsafe_code)] // the call after the run-time check
 
@@ -55,6 +56,8 @@ pub struct Rates {
     pub keep_bias: f32,
     /// The error used in a gradient is clipped to this size.
     pub clip: f32,
+    /// No factor goes below it: 0 for factors that are not negative, else minus infinity.
+    pub floor: f32,
 }
 
 /// Floats of a row with `rank` factors: header, then the factors in eights and at most one four.
@@ -98,8 +101,8 @@ fn step(user: &mut [f32], item: &mut [f32], error: f32, rates: &Rates) {
     let mut squares = [0.0f32; 2];
     for (p, q) in user[HEADER..].iter_mut().zip(&mut item[HEADER..]) {
         let (of_p, of_q) = (error * *q - l2_user * *p, error * *p - l2_item * *q);
-        *p += of_user * of_p;
-        *q += of_item * of_q;
+        *p = (*p + of_user * of_p).max(rates.floor);
+        *q = (*q + of_item * of_q).max(rates.floor);
         squares[0] += of_p * of_p;
         squares[1] += of_q * of_q;
     }

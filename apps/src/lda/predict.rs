@@ -203,7 +203,7 @@ mod tests {
         assert!(rows[0][2] > rows[0][4]);
         let vocabulary = run.path().join("other.txt");
         fs::write(&vocabulary, "cloud\nzebra\napple\n").unwrap();
-        let question = Question { top: Some(9), vocabulary: Some(vocabulary) };
+        let question = Question { top: Some(9), vocabulary: Some(vocabulary), ..Question::default() };
         let (names, other, _) = ask(run.path(), "2\n3\n2\n1 3 4\n2 1 1\n", &question).unwrap();
         assert_eq!((names.len(), other[0][1], other[1][1]), (7, 0.0, 1.0));
     }

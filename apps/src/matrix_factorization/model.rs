@@ -23,8 +23,10 @@ pub struct Model {
     pub item_bias: Array1<f32>,
     /// Mean of the training ratings.
     pub mean: f64,
-    /// Smallest and largest training rating: predictions stay between them.
+    /// Smallest and largest training rating: predictions stay between them. No bounds where feedback is implicit.
     pub range: (f32, f32),
+    /// Where feedback is implicit, what the confidence of a choice grows with; then predictions are preferences.
+    pub confidence: Option<f64>,
 }
 
 /// One side's rows and who they belong to.
@@ -46,7 +48,9 @@ impl Model {
         let wrong = |_| Error::Data { path: folder.to_owned(), problem: "is not a model of mf".to_owned() };
         let mean = npy::read_f64(&folder.join("mean.npy"))?;
         let range = array("range")?;
-        Ok(Self {
+        let confidence = folder.join("confidence.npy");
+        let confidence = if confidence.exists() { Some(npy::read_f64(&confidence)?) } else { None };
+        let model = Self {
             user_factors: array("user_factors")?.into_dimensionality().map_err(wrong)?,
             item_factors: array("item_factors")?.into_dimensionality().map_err(wrong)?,
             user_bias: array("user_bias")?.into_dimensionality().map_err(wrong)?,
@@ -56,7 +60,19 @@ impl Model {
                 range.first().copied().unwrap_or(f32::NEG_INFINITY),
                 range.iter().nth(1).copied().unwrap_or(f32::INFINITY),
             ),
+            confidence: confidence.and_then(|alpha| alpha.first().copied()),
+        };
+        model.fits().then_some(model).ok_or_else(|| {
+            let problem = "has factors and biases of different sizes; copy the model again";
+            Error::Data { path: folder.to_owned(), problem: problem.to_owned() }
         })
+    }
+
+    /// Whether its arrays belong together.
+    fn fits(&self) -> bool {
+        self.user_factors.ncols() == self.item_factors.ncols()
+            && self.user_factors.nrows() == self.user_bias.len()
+            && self.item_factors.nrows() == self.item_bias.len()
     }
 
     /// Collects the rows of all parts and blocks.
@@ -71,6 +87,7 @@ impl Model {
             item_bias,
             mean: summary.mean,
             range: (summary.least, summary.most),
+            confidence: None,
         }
     }
 

@@ -6,8 +6,14 @@ use std::str::FromStr;
 use crate::Error;
 use crate::catalog::OptionSpec;
 
-/// What `slackline train mf` can be told.
-pub const OPTIONS: &[OptionSpec] = &[
+/// What `slackline train mf` can be told, whatever the method.
+pub const SHARED: &[OptionSpec] = &[
+    OptionSpec {
+        name: "method",
+        value: "sgd|als",
+        default: "sgd",
+        help: "stochastic gradient descent, or alternating least squares",
+    },
     OptionSpec {
         name: "rank",
         value: "K",
@@ -34,6 +40,34 @@ pub const OPTIONS: &[OptionSpec] = &[
         help: "a row with n ratings is penalised like one with n + N, 0 or more",
     },
     OptionSpec {
+        name: "nonnegative",
+        value: "true|false",
+        default: "false",
+        help: "keep factors at 0 or above; biases may be negative",
+    },
+    OptionSpec {
+        name: "evaluate-every",
+        value: "N",
+        default: "1",
+        help: "passes between exact evaluations, which do not count as training time; 1 or more",
+    },
+    OptionSpec {
+        name: "parts",
+        value: "N",
+        default: "2 x workers; with als what suits the data",
+        help: "parts of the users, 1 to 65536",
+    },
+    OptionSpec {
+        name: "blocks",
+        value: "N",
+        default: "2 x workers + 1; with als what suits the data",
+        help: "blocks of the items, 1 to 65536",
+    },
+];
+
+/// What it can be told with `--method sgd`.
+pub const DESCENT: &[OptionSpec] = &[
+    OptionSpec {
         name: "step",
         value: "adaptive|decay",
         default: "adaptive",
@@ -44,19 +78,6 @@ pub const OPTIONS: &[OptionSpec] = &[
         value: "X",
         default: "0.1, or 0.05 with --step decay",
         help: "first step, for ratings scaled to deviation 1, more than 0",
-    },
-    OptionSpec {
-        name: "evaluate-every",
-        value: "N",
-        default: "1",
-        help: "passes between exact evaluations, which do not count as training time; 1 or more",
-    },
-    OptionSpec { name: "parts", value: "N", default: "2 x workers", help: "parts of the users, 1 or more" },
-    OptionSpec {
-        name: "blocks",
-        value: "N",
-        default: "2 x workers + 1",
-        help: "blocks of the items, 1 or more",
     },
 ];
 
@@ -102,6 +123,8 @@ pub struct Params {
     pub blocks: usize,
     /// Passes between evaluations.
     pub evaluate_every: usize,
+    /// Whether factors stay at 0 or above.
+    pub nonnegative: bool,
 }
 
 /// The default penalty of the factors, in standard deviations of the ratings.
@@ -141,6 +164,7 @@ impl Params {
             blocks: given.number("blocks", blocks, GROUPS, |blocks| (1..=65_536).contains(blocks))?,
             evaluate_every: given
                 .number("evaluate-every", 1, "a whole number, 1 or more", |every| *every >= 1)?,
+            nonnegative: given.number("nonnegative", false, "true or false", |_| true)?,
         })
     }
 }
@@ -149,6 +173,8 @@ impl Params {
     /// What must be the same for a run to go on from a checkpoint.
     pub(super) fn settings(&self) -> Vec<(&'static str, String)> {
         vec![
+            ("method", "sgd".to_owned()),
+            ("nonnegative", self.nonnegative.to_string()),
             ("rank", self.rank.to_string()),
             ("epochs", self.epochs.to_string()),
             ("l2", self.l2.map_or_else(|| "its default".to_owned(), |l2| l2.to_string())),
@@ -239,7 +265,7 @@ mod tests {
     fn every_option_is_listed() {
         for name in ["rank", "epochs", "l2", "l2-bias", "prior", "rate", "evaluate-every", "parts", "blocks"]
         {
-            assert!(OPTIONS.iter().any(|option| option.name == name), "{name}");
+            assert!(SHARED.iter().chain(DESCENT).any(|option| option.name == name), "{name}");
             assert!(parse(name, "1").is_ok(), "{name}");
         }
     }

@@ -127,6 +127,7 @@ impl Solver {
         let width = self.width();
         let mut rows = vec![0.0; ids.len() * width];
         let bound = SPREAD / (self.params.rank as f32).sqrt();
+        let least = if self.params.nonnegative { 0.0 } else { -bound };
         for (row, &id) in rows.chunks_exact_mut(width).zip(ids) {
             let count = counts[id as usize];
             row[1..3].fill(1.0);
@@ -138,7 +139,7 @@ impl Solver {
             let mut random =
                 SplitMix64::seed_from_u64(self.seed ^ stream.wrapping_mul(0x9E37_79B9_7F4A_7C15));
             for factor in &mut row[HEADER..HEADER + self.params.rank] {
-                *factor = random.random_range(-bound..=bound);
+                *factor = random.random_range(least..=bound);
             }
         }
         rows
@@ -182,6 +183,7 @@ impl Solver {
             keep_factor: keep / rank as f32,
             keep_bias: keep,
             clip: CLIP,
+            floor: if self.params.nonnegative { 0.0 } else { f32::NEG_INFINITY },
         }
     }
 

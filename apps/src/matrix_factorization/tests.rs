@@ -216,3 +216,17 @@ fn rows_are_a_header_and_the_rank_in_fours() {
     let run = Serial::new(&table.triples(), (5, 5), params(&[("rank", "18")]), 1).unwrap();
     assert_eq!(run.solver.width(), HEADER + 20);
 }
+
+#[test]
+fn factors_that_may_not_be_negative_are_not_and_still_learn() {
+    let table = Table::planted((60, 40), 0.5, 10);
+    let options =
+        [("nonnegative", "true"), ("rank", "8"), ("epochs", "60"), ("l2", "0.001"), ("l2-bias", "0.001")];
+    let run = trained(&table, (60, 40), &options);
+    let model = run.model();
+    let factors = || model.user_factors.iter().chain(&model.item_factors);
+    assert!(factors().all(|factor| *factor >= 0.0) && factors().any(|factor| *factor == 0.0));
+    // The products that are planted have a deviation of sqrt(2/9) = 0.47.
+    let rmse = model.rmse(&table.users, &table.items, &table.values);
+    assert!(rmse < 0.3, "{rmse}");
+}

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use serde_json::json;
 use slackline_apps::catalog::App;
+use slackline_apps::prediction::Question;
 
+use super::predict::{asked_cold, cold};
 use super::{find, start_log};
 use crate::Error;
 use crate::console::{self, Screen};
@@ -32,6 +34,7 @@ pub(super) fn command() -> Command {
                 .value_parser(path)
                 .help("The data to score it on, in the format it was trained on"),
         )
+        .arg(cold())
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object"))
         .after_help("Example:\n  slackline evaluate runs/1 --data test.svm")
 }
@@ -40,7 +43,8 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches) -> Result<u8, Error> 
     start_log(matches, &Screen::new(false))?;
     let path = |name| matches.get_one::<PathBuf>(name).expect("clap asks for it");
     let app = find(apps, &app_of(path("directory"))?)?;
-    let metrics = app.evaluate(path("directory"), path("data"))?;
+    let question = Question { cold: asked_cold(matches), ..Question::default() };
+    let metrics = app.evaluate_with(path("directory"), path("data"), &question, &|_| {})?;
     let text = if matches.get_flag("json") {
         json!(metrics).to_string()
     } else {

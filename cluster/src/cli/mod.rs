@@ -8,7 +8,9 @@ mod job;
 mod launch;
 mod node;
 mod predict;
+mod recommend;
 mod render;
+mod rows;
 mod status;
 mod topics;
 mod train;
@@ -36,6 +38,7 @@ const EXAMPLES: &str = "Examples:
   slackline train config/quickstart.yaml                the same from a file
   slackline evaluate runs/1 --data test.svm             score the model
   slackline predict runs/1 --data new.svm --out p.tsv   predict with it
+  slackline recommend runs/1 --user 42                  the best items for a user
   slackline topics runs/1 --html topics.html            the topics of a topic model, to explore
   slackline launch config/two-nodes.yaml                a cluster: every node from one file
   slackline audit runs/1                                prove what a run with --audit read and when
@@ -68,6 +71,7 @@ fn dispatch(apps: &[&dyn App], args: Vec<OsString>) -> Result<u8, Error> {
         Some((train::NAME, matches)) => train::run(apps, matches, job),
         Some((evaluate::NAME, matches)) => evaluate::run(apps, matches),
         Some((predict::NAME, matches)) => predict::run(apps, matches),
+        Some((recommend::NAME, matches)) => recommend::run(apps, matches),
         Some((topics::NAME, matches)) => topics::run(matches),
         Some((audit::NAME, matches)) => audit::run(matches),
         Some((apps::NAME, matches)) => apps::run(apps, matches),
@@ -100,6 +104,7 @@ fn command(apps: &[&dyn App]) -> Command {
         .subcommand(train::command(apps))
         .subcommand(evaluate::command())
         .subcommand(predict::command())
+        .subcommand(recommend::command())
         .subcommand(topics::command())
         .subcommand(audit::command())
         .subcommand(apps::command())

@@ -1,15 +1,14 @@
 //! `slackline predict`: what a trained model says of new data.
 
 mod array;
-mod rows;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use slackline_apps::catalog::{App, News};
-use slackline_apps::prediction::Question;
+use slackline_apps::prediction::{Cold, Question};
 
-use super::{find, start_log};
+use super::{find, rows, start_log};
 use crate::Error;
 use crate::console::Screen;
 use crate::output::Output;
@@ -23,8 +22,8 @@ const HELP: &str = "Examples:
   slackline predict runs/1 --data new.svm --out predictions.npy
 
 lasso: the value of each row. logistic: the label of each row, as in the training data, and the probability of each
-label. Rows are as the model was trained on, with labels or without. mf: the rating of each pair of a user and an item;
-what follows them on a line is not used. A topic model: the mixture of topics of each document.
+label. Rows are as the model was trained on, with labels or without. mf: the rating of each pair of a user and an item, of
+implicit feedback the preference; what follows them on a line is not used. A topic model: the mixture of topics of each document.
 
 Predictions are text between tabs with a header line; --json makes each an object on a line of its own, and a file
 that ends in .npy gets an array of all columns but names: rows x columns, or one number a row. What the model does not
@@ -58,6 +57,7 @@ pub(super) fn command() -> Command {
             path("vocab", "FILE", "Of a topic model: the words behind the numbers of the data, one a line")
                 .long("vocab"),
         )
+        .arg(cold())
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Write one JSON object a row"))
         .after_help(HELP)
 }
@@ -82,6 +82,7 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches) -> Result<u8, Error> 
     let question = Question {
         top: matches.get_one::<u32>("top").map(|top| *top as usize),
         vocabulary: matches.get_one::<PathBuf>("vocab").cloned(),
+        cold: asked_cold(matches),
     };
     let predictions = app.predict(directory, path("data"), &question, &tell)?;
     let output = if out == Path::new("-") { Output::Stdout } else { Output::file(out) };
@@ -91,4 +92,20 @@ pub(super) fn run(apps: &[&dyn App], matches: &ArgMatches) -> Result<u8, Error> 
         _ => rows::table(predictions, to),
     })?;
     Ok(0)
+}
+
+/// What is said of users and items that a model does not know.
+pub(super) fn cold() -> Arg {
+    Arg::new("cold").long("cold").value_name("WHAT").value_parser(["mean", "drop", "error"]).help(
+        "Of mf, what is said of users and items not seen in training: what is left of the model, nothing, an error \
+         [default: mean]",
+    )
+}
+
+pub(super) fn asked_cold(matches: &ArgMatches) -> Option<Cold> {
+    matches.get_one::<String>("cold").map(|cold| match cold.as_str() {
+        "drop" => Cold::Drop,
+        "error" => Cold::Error,
+        _ => Cold::Mean,
+    })
 }

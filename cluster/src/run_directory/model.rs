@@ -20,6 +20,7 @@ pub(super) fn write(directory: &Path, trained: &Trained) -> Result<(), Error> {
         match array {
             Array::F32(array) => write_array(&path, array),
             Array::F64(array) => write_array(&path, array),
+            Array::I32(array) => write_array(&path, array),
             Array::I64(array) => write_array(&path, array),
         }?;
     }

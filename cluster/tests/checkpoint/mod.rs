@@ -16,6 +16,7 @@ struct Site(tempfile::TempDir);
 /// Long enough to be killed after a checkpoint or two.
 const MF: &str =
     "train mf --data ratings.train.tsv --rank 4 --epochs 9000 --evaluate-every 300 --workers 2 --seed 3";
+const ALS: &str = "train mf --data ratings.train.tsv --method als --rank 4 --epochs 6000 --evaluate-every 200 --workers 2 --seed 3";
 const LASSO: &str = "train lasso --data diabetes.svm --lambda 1e-4 --path 6000 --workers 2";
 const LOGISTIC: &str = "train logistic --data mushrooms.train.svm.zst --l1 1e-7 --tol 1e-12 --workers 2";
 const CLASSES: &str = "train logistic --data classes.svm --parts 12 --l2 0.01 --epochs 2500 --workers 2";
@@ -126,6 +127,11 @@ fn same_bits(job: &str) {
 #[test]
 fn a_killed_factorisation_goes_on_to_the_same_bits() {
     same_bits(MF);
+}
+
+#[test]
+fn alternating_least_squares_that_were_killed_go_on_to_the_same_bits() {
+    same_bits(ALS);
 }
 
 #[test]

@@ -56,6 +56,17 @@ fn factors_on_two_nodes_are_as_good_as_in_one_process() {
 }
 
 #[test]
+fn least_squares_on_two_nodes_have_the_objective_of_one_process() {
+    for implicit in ["", "implicit: true\n"] {
+        let field = both(&format!(
+            "app: mf\nmethod: als\n{implicit}data: {}\nrank: 3\nepochs: 8\nseed: 1\n",
+            data("ratings.train.tsv")
+        ));
+        near(&field, 1e-9);
+    }
+}
+
+#[test]
 fn under_every_consistency_two_nodes_keep_what_is_promised() {
     for consistency in ["bsp", "ssp:2", "essp:2", "\"bounded_error:0.05,2\"", "\"adaptive:0,3\"", "async"] {
         let field = Field::new();

@@ -29,6 +29,7 @@ fn bits(trained: &Trained) -> Vec<(String, Vec<u64>)> {
         match array {
             Array::F32(array) => array.iter().map(|x| u64::from(x.to_bits())).collect(),
             Array::F64(array) => array.iter().map(|x| x.to_bits()).collect(),
+            Array::I32(array) => array.iter().map(|x| u64::from(x.cast_unsigned())).collect(),
             Array::I64(array) => array.iter().map(|x| x.cast_unsigned()).collect(),
         }
     };

@@ -38,7 +38,7 @@ pub(crate) fn of(app: &str) -> Vec<Subject> {
     match app {
         "lasso" => vec![lasso_dense(), lasso_sparse()],
         "logistic" => vec![two_classes(), many_classes()],
-        "mf" => vec![mf()],
+        "mf" => vec![mf(), mf_by_least_squares(), mf_of_choices()],
         "lda" => vec![topics(), topics_by_inference()],
         "kmeans" => vec![clusters::by_all_rows(), clusters::by_batches()],
         other => panic!("{other} is in the catalog and not in the contract: say here what it is tested on"),
@@ -231,6 +231,39 @@ fn mf() -> Subject {
         many: 200,
         test_metric: ("rmse", "test_rmse"),
     }
+}
+
+fn mf_by_least_squares() -> Subject {
+    Subject {
+        what: "ratings, by alternating least squares",
+        options: &[("method", "als"), ("rank", "4"), ("epochs", "30")],
+        serial: serial_least_squares,
+        schedules: &["phases"],
+        ..mf()
+    }
+}
+
+fn mf_of_choices() -> Subject {
+    Subject {
+        what: "choices, by alternating least squares",
+        options: &[("method", "als"), ("implicit", "true"), ("rank", "4"), ("epochs", "30")],
+        test_metric: ("ndcg_at_10", "test_ndcg_at_10"),
+        ..mf_by_least_squares()
+    }
+}
+
+fn serial_least_squares(request: &Request) -> f64 {
+    use slackline_apps::data::read_ratings;
+    use slackline_apps::matrix_factorization::als::{params::Params, serial::Serial};
+    use slackline_apps::matrix_factorization::cells::Triples;
+    let ratings = read_ratings(&request.data, &|_| {}).expect("shipped data");
+    let triples = Triples { users: &ratings.users, items: &ratings.items, values: &ratings.values };
+    let params = Params::parse(&request.options).expect("good options");
+    let epochs = params.epochs;
+    let shape = (ratings.user_ids.len(), ratings.item_ids.len());
+    let mut serial = Serial::new(&triples, shape, params, request.seed).expect("good ratings");
+    (0..epochs).for_each(|_| serial.pass());
+    serial.score().objective()
 }
 
 fn topics() -> Subject {

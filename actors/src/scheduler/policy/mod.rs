@@ -6,6 +6,7 @@
 mod dependency;
 mod fixed;
 mod passes;
+mod phases;
 mod priority;
 mod rotation;
 mod rounds;
@@ -13,6 +14,7 @@ mod rounds;
 pub use dependency::{Dependency, Interference};
 pub use fixed::{Fixed, Shuffled};
 pub use passes::{Evaluated, Measure};
+pub use phases::Phases;
 pub use priority::{Guide, Priority, Verdict};
 pub use rotation::Rotation;
 pub use rounds::Rounds;

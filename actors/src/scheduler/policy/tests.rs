@@ -170,12 +170,31 @@ proptest! {
     }
 
     #[test]
+    fn phases_take_turns_and_visit_their_parts_once_a_pass(
+        parts in proptest::collection::vec(1usize..5, 1..4), passes in 1u64..4, drive in drive()
+    ) {
+        let mut schedule = Phases::new(&parts, passes);
+        let driven = run(&mut schedule, &drive, cost, none);
+        let phases: Vec<u64> = driven.finished.iter()
+            .map(|task| task.orders[0] as u64 * parts.len() as u64 + task.orders[1] as u64)
+            .collect();
+        prop_assert!(phases.is_sorted(), "no phase begins before the one before it is finished");
+        prop_assert!(visits(&driven.finished).values().all(|times| *times == 1));
+        if drive.wind_down.is_none() {
+            prop_assert_eq!(driven.finished.len(), parts.iter().sum::<usize>() * passes as usize);
+            let epochs: Vec<f64> = driven.marks.iter().map(|mark| mark.epoch).collect();
+            prop_assert_eq!(epochs, (1..=passes).map(|pass| pass as f64).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn an_evaluation_measures_every_part_once_while_nothing_trains(
-        kind in 0..3, parts in 1usize..6, passes in 1u64..6, every in 0u64..4, drive in drive()
+        kind in 0..4, parts in 1usize..6, passes in 1u64..6, every in 0u64..4, drive in drive()
     ) {
         let inner: Box<dyn Schedule> = match kind {
             0 => Box::new(Rotation::new(parts, 2, passes, drive.seed)),
             1 => Box::new(Rounds::new(parts, passes)),
+            2 => Box::new(Phases::new(&[parts, 2], passes)),
             _ => Box::new(Shuffled::new(parts, passes, drive.seed)),
         };
         let measure: Measure = Box::new(|cost, sums| (cost, vec![("parts".to_owned(), sums[0])]));

@@ -12,6 +12,7 @@ const RATES: Rates = Rates {
     keep_factor: 0.25,
     keep_bias: 1.0,
     clip: 10.0,
+    floor: f32::NEG_INFINITY,
 };
 
 /// Two users and two items with rows that differ.
@@ -79,13 +80,15 @@ proptest! {
     fn the_fast_kernel_agrees_with_plain_loops(
         rank in 1usize..100,
         ratings in prop::collection::vec((0u32..2, 0u32..2, -3.0f32..3.0), 0..20),
+        floor in prop_oneof![Just(f32::NEG_INFINITY), Just(0.0)],
     ) {
+        let rates = Rates { floor, ..RATES };
         let ratings: Vec<_> =
             ratings.into_iter().map(|(user, item, value)| Rating { user, item, value }).collect();
         let (mut users, mut items) = (rows(rank, 0.3), rows(rank, 0.8));
         let (mut plain_users, mut plain_items) = (users.clone(), items.clone());
-        let seen = visit(rank, &ratings, &mut users, &mut items, &RATES);
-        let plain = scalar(width(rank), &ratings, &mut plain_users, &mut plain_items, &RATES);
+        let seen = visit(rank, &ratings, &mut users, &mut items, &rates);
+        let plain = scalar(width(rank), &ratings, &mut plain_users, &mut plain_items, &rates);
         prop_assert!((seen - plain).abs() <= 1e-2 * (1.0 + plain));
         for (fast, plain) in users.iter().chain(&items).zip(plain_users.iter().chain(&plain_items)) {
             prop_assert!((fast - plain).abs() <= 5e-3 * (1.0 + plain.abs()), "{fast} not {plain}");

@@ -39,6 +39,7 @@ fn visit_rows<const WIDTH: usize>(
         l2: _mm_setr_ps(0.0, 0.0, rates.l2_bias, rates.l2_factor),
         bases: _mm_setr_ps(0.0, rates.bias, rates.factor, 0.0),
         shares: _mm_setr_ps(1.0, rates.keep_bias, rates.keep_factor, 0.0),
+        floor: _mm256_set1_ps(rates.floor),
     };
     let mut total = 0.0f64;
     for (k, rating) in ratings.iter().enumerate() {
@@ -80,6 +81,8 @@ struct Constants {
     bases: __m128,
     /// How much of `[bias change, squared gradient of the bias, of the factors, -]` goes into the header.
     shares: __m128,
+    /// No factor goes below it.
+    floor: __m256,
 }
 
 #[inline]
@@ -95,6 +98,7 @@ fn step_avx2(user: &mut [f32], item: &mut [f32], error: f32, constants: &Constan
         error: _mm256_set1_ps(error),
         l2: [lane::<3>(of_user.l2), lane::<3>(of_item.l2)],
         steps: [lane::<2>(of_user.steps), lane::<2>(of_item.steps)],
+        floor: constants.floor,
     };
     let (eights, four) = user.as_chunks_mut::<8>();
     let (item_eights, item_four) = item.as_chunks_mut::<8>();
@@ -154,6 +158,8 @@ struct Factor {
     l2: [__m256; 2],
     /// Step of the user's row and of the item's.
     steps: [__m256; 2],
+    /// No factor goes below it.
+    floor: __m256,
 }
 
 impl Factor {
@@ -163,8 +169,9 @@ impl Factor {
         let (old_p, old_q) = (load(p), load(q));
         let of_p = _mm256_fmsub_ps(self.error, old_q, _mm256_mul_ps(self.l2[0], old_p));
         let of_q = _mm256_fmsub_ps(self.error, old_p, _mm256_mul_ps(self.l2[1], old_q));
-        store(p, _mm256_fmadd_ps(self.steps[0], of_p, old_p));
-        store(q, _mm256_fmadd_ps(self.steps[1], of_q, old_q));
+        // A number that is none (NaN) stays one: it is the second operand.
+        store(p, _mm256_max_ps(self.floor, _mm256_fmadd_ps(self.steps[0], of_p, old_p)));
+        store(q, _mm256_max_ps(self.floor, _mm256_fmadd_ps(self.steps[1], of_q, old_q)));
         [_mm256_fmadd_ps(of_p, of_p, squares[0]), _mm256_fmadd_ps(of_q, of_q, squares[1])]
     }
 
@@ -177,8 +184,9 @@ impl Factor {
         let [of_user, of_item] = self.steps.map(|lanes| _mm256_castps256_ps128(lanes));
         let of_p = _mm_fmsub_ps(error, old_q, _mm_mul_ps(l2_user, old_p));
         let of_q = _mm_fmsub_ps(error, old_p, _mm_mul_ps(l2_item, old_q));
-        store4(p, _mm_fmadd_ps(of_user, of_p, old_p));
-        store4(q, _mm_fmadd_ps(of_item, of_q, old_q));
+        let floor = _mm256_castps256_ps128(self.floor);
+        store4(p, _mm_max_ps(floor, _mm_fmadd_ps(of_user, of_p, old_p)));
+        store4(q, _mm_max_ps(floor, _mm_fmadd_ps(of_item, of_q, old_q)));
         [_mm_fmadd_ps(of_p, of_p, squares[0]), _mm_fmadd_ps(of_q, of_q, squares[1])]
     }
 }
