@@ -132,8 +132,14 @@ impl Tables {
     pub(super) fn fold(&mut self, delta: &Page, (worker, number): (WorkerId, u64)) {
         let page =
             self.pages[delta.table.index()].get_mut(&delta.page).expect("an update goes to the page's shard");
+        let table = &self.tables[delta.table.index()];
+        if matches!(table.update_rule(), Rule::Assign) && !table.is_sparse() {
+            // The update is the page from now on: nothing is copied, and nobody writes to memory that others hold.
+            (page.now, page.before) = (Arc::clone(&delta.rows), None);
+            return;
+        }
         let mut memory = page.memory.take();
-        match (self.tables[delta.table.index()].update_rule(), &mut memory) {
+        match (table.update_rule(), &mut memory) {
             (Rule::Custom(rule), Some(memory)) => {
                 memory.fold(&**rule, page.writable(), delta, (worker, number));
             }
