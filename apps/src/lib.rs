@@ -9,6 +9,7 @@ pub mod kernel;
 pub mod kmeans;
 pub mod lasso;
 pub mod lda;
+pub mod linear;
 pub mod logistic;
 pub mod matrix_factorization;
 mod nearest;

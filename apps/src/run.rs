@@ -143,7 +143,7 @@ pub fn schedule<'a>(request: &'a Request, of: &[&'a str]) -> Result<&'a str, Err
 ///
 /// # Errors
 /// [`Error::UnknownOption`] with the nearest one that it has.
-pub(crate) fn only_known(app: &str, request: &Request, known: &[OptionSpec]) -> Result<(), Error> {
+pub fn only_known(app: &str, request: &Request, known: &[OptionSpec]) -> Result<(), Error> {
     for name in request.options.keys() {
         if !known.iter().any(|option| option.name == name) {
             let nearest = nearest(name, known.iter().map(|option| option.name));

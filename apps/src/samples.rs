@@ -61,7 +61,7 @@ pub fn read(request: &Request, watch: &Watch) -> Result<Samples, Error> {
 }
 
 /// How the rows are read, as far as a run that goes on must read them the same.
-pub(crate) fn settings(request: &Request) -> Vec<(&'static str, String)> {
+pub fn settings(request: &Request) -> Vec<(&'static str, String)> {
     let given = |name: &'static str| Options(&request.options).text(name).map(|text| (name, text.to_owned()));
     let base = given(INDEX_BASE.name).unwrap_or((INDEX_BASE.name, INDEX_BASE.default.to_owned()));
     [Some(base), given(LABELS.name)].into_iter().flatten().collect()

@@ -122,13 +122,8 @@ impl App for Mean {
         config.extend([("parts".into(), parts.into()), ("centre".into(), centre.into())]);
         Ok(Trained {
             objective: loss(&numbers, mean),
-            clocks: trained.clocks.0,
-            train_seconds: trained.seconds,
-            config,
-            workers: run::records(&trained.workers),
             arrays: vec![("mean".into(), Array::F64(ndarray::arr1(&[mean]).into_dyn()))],
-            stopped: trained.stopped,
-            ..Trained::default()
+            ..run::finished(&trained, config)
         })
     }
 

@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use slackline::prelude::*;
-use slackline_apps::catalog::{App, Array, News, OptionSpec, Request, Trained, Watch};
-use slackline_apps::data::{IndexBase, Samples, npy};
+use slackline_apps::catalog::{App, News, OptionSpec, Request, Trained, Watch};
+use slackline_apps::data::Samples;
+use slackline_apps::linear::LinearModel;
 use slackline_apps::options::Options;
 use slackline_apps::prediction::{Predictions, Question};
 use slackline_apps::run::{self, Origin};
@@ -89,14 +90,16 @@ impl App for Perceptron {
     }
 
     fn train(&self, request: &Request, watch: &Watch) -> Result<Trained, Error> {
+        run::only_known(self.name(), request, OPTIONS)?;
         let origin = Origin::find(request, watch)?; // a checkpoint, where the run goes on from one
         let options = Options(&request.options);
         let (epochs, parts) = (options.count("epochs")?.unwrap_or(10), options.count("parts")?.unwrap_or(16));
         let consistency = run::consistency(request, Consistency::Ssp(1))?;
         let schedule = run::schedule(request, &["shuffled", "fixed"])?;
-        let origin = origin.settle((self.name(), consistency), request, [("parts", parts.to_string())])?;
+        let settings = samples::settings(request).into_iter().chain([("parts", parts.to_string())]);
+        let origin = origin.settle((self.name(), consistency), request, settings)?;
         let samples = Arc::new(samples::read(request, watch)?);
-        let (p, base) = (samples.features.cols(), samples.facts.index_base);
+        let p = samples.features.cols();
 
         let job = run::job(self.name(), request, consistency, origin)
             .table(Table::dense("weights", 1, p + 1).of::<f64>());
@@ -107,24 +110,24 @@ impl App for Perceptron {
         let learner = Arc::clone(&samples);
         let run = run::run(job, watch, move |_| Learner { samples: Arc::clone(&learner), parts })?;
 
-        let weights = run.model.dense::<f64>("weights").row(0).to_vec();
+        let mut coefficients = run.model.dense::<f64>("weights").row(0).to_vec();
+        let intercept = coefficients.pop().expect("the bias is last");
+        let model = LinearModel { coefficients, intercept, index_base: samples.facts.index_base };
         let mut config = run::common(consistency, schedule);
         config.extend([("epochs".into(), epochs.into()), ("parts".into(), parts.into())]);
         let mut trained = run::finished(&run, config);
-        trained.objective = 1.0 - accuracy(&samples, &weights);
-        trained.texts.push(samples::base_text(base));
+        trained.objective = mistakes(&samples, &model);
         if let Some(path) = &request.test {
-            let held_out = samples::read_held_out(path, base, p, &watch.tell)?;
-            trained.metrics.insert("test_accuracy".into(), accuracy(&held_out, &weights));
+            let held_out = model.read_held_out(path, &watch.tell)?;
+            trained.metrics.insert("test_accuracy".into(), accuracy(&held_out, &model));
         }
-        trained.arrays.push(("weights".into(), Array::F64(ndarray::Array1::from(weights).into_dyn())));
+        model.write(&mut trained);
         Ok(trained)
     }
 
     fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error> {
-        let (weights, base) = model(directory)?;
-        let held_out = samples::read_held_out(data, base, weights.len() - 1, &|_| {})?;
-        Ok(BTreeMap::from([("accuracy".into(), accuracy(&held_out, &weights))]))
+        let model = LinearModel::read(directory)?;
+        Ok(BTreeMap::from([("accuracy".into(), accuracy(&model.read_held_out(data, &|_| {})?, &model))]))
     }
 
     fn predict(
@@ -135,23 +138,18 @@ impl App for Perceptron {
         tell: &(dyn Fn(News) + Sync),
     ) -> Result<Predictions, Error> {
         question.is_plain(self.name())?;
-        let (weights, base) = model(directory)?;
-        let p = weights.len() - 1;
-        let scores = samples::scores(&samples::read_new(data, base, p, tell)?, &weights[..p], weights[p]);
+        let model = LinearModel::read(directory)?;
+        let scores = model.scores(&model.read_new(data, tell)?);
         Ok(Predictions::numbers(["label", "score"], scores.into_iter().map(|score| [score.signum(), score])))
     }
 }
 
-/// The weights of a run directory, the bias last, and how columns were counted.
-fn model(directory: &Path) -> Result<(Vec<f64>, IndexBase), Error> {
-    let folder = directory.join("model");
-    let weights = npy::read_f64(&folder.join("weights.npy"))?;
-    Ok((weights.into_iter().collect(), samples::read_base(&folder)?))
+/// Samples on the wrong side.
+fn mistakes(samples: &Samples, model: &LinearModel) -> f64 {
+    let scores = model.scores(&samples.features);
+    scores.iter().zip(&samples.labels).filter(|(score, label)| **score * **label <= 0.0).count() as f64
 }
 
-fn accuracy(samples: &Samples, weights: &[f64]) -> f64 {
-    let p = weights.len() - 1;
-    let scores = samples::scores(&samples.features, &weights[..p], weights[p]);
-    let right = scores.iter().zip(&samples.labels).filter(|(score, label)| **score * **label > 0.0).count();
-    right as f64 / scores.len().max(1) as f64
+fn accuracy(samples: &Samples, model: &LinearModel) -> f64 {
+    1.0 - mistakes(samples, model) / samples.labels.len() as f64
 }

@@ -10,14 +10,15 @@ use slackline::Consistency;
 
 use super::params::{OPTIONS, Params, Penalty};
 use super::solver::{Problem, Worker};
-use crate::catalog::{App, Array, News, OptionSpec, Request, Trained, Watch};
-use crate::data::{IndexBase, Samples, npy};
+use crate::catalog::{App, News, OptionSpec, Request, Trained, Watch};
+use crate::data::{IndexBase, Samples};
 use crate::descent::columns::split;
 use crate::descent::guide::{Plan, Reach};
 use crate::descent::interference::interference;
 use crate::descent::path;
 use crate::descent::run::{Solved, Task, solve};
-use crate::prediction::{Cell, Column, Predictions, Question};
+use crate::linear::LinearModel;
+use crate::prediction::{Predictions, Question};
 use crate::run::Origin;
 use crate::{Error, run, samples};
 
@@ -87,9 +88,9 @@ impl App for Lasso {
     }
 
     fn evaluate(&self, directory: &Path, data: &Path) -> Result<BTreeMap<String, f64>, Error> {
-        let Model { base, coefficients, intercept } = Model::read(directory)?;
-        let held_out = samples::read_held_out(data, base, coefficients.len(), &|_| {})?;
-        Ok(scores(&held_out, &coefficients, intercept).into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+        let model = LinearModel::read(directory)?;
+        let held_out = model.read_held_out(data, &|_| {})?;
+        Ok(scores(&held_out, &model).into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
     }
 
     fn predict(
@@ -100,33 +101,9 @@ impl App for Lasso {
         tell: &(dyn Fn(News) + Sync),
     ) -> Result<Predictions, Error> {
         question.is_plain(self.name())?;
-        let Model { base, coefficients, intercept } = Model::read(directory)?;
-        let features = samples::read_new(data, base, coefficients.len(), tell)?;
-        let n_rows = features.rows();
-        let row = move |row: usize| {
-            let view = features.outer_view(row).expect("a row of the matrix");
-            vec![Cell::Number(samples::score(view, &coefficients, intercept))]
-        };
-        let columns = vec![Column::double("prediction")];
-        Ok(Predictions { columns, n_rows, rows: Box::new((0..n_rows).map(row)) })
-    }
-}
-
-/// A model as it was written.
-struct Model {
-    base: IndexBase,
-    coefficients: Vec<f64>,
-    intercept: f64,
-}
-
-impl Model {
-    fn read(directory: &Path) -> Result<Self, Error> {
-        let folder = directory.join("model");
-        Ok(Self {
-            base: samples::read_base(&folder)?,
-            coefficients: npy::read_f64(&folder.join("coefficients.npy"))?.into_iter().collect(),
-            intercept: npy::read_f64(&folder.join("intercept.npy"))?.first().copied().unwrap_or(0.0),
-        })
+        let model = LinearModel::read(directory)?;
+        let scores = model.scores(&model.read_new(data, tell)?);
+        Ok(Predictions::numbers(["prediction"], scores.into_iter().map(|score| [score])))
     }
 }
 
@@ -165,35 +142,28 @@ fn report(
     metrics.insert("sweeps".to_owned(), mark.epoch);
     metrics.insert("converged".to_owned(), f64::from(u8::from(converged)));
     let places = |part: usize| problem.columns(part).names();
-    let flat = path::flatten(&coefficients, places, told.n_columns);
+    let coefficients = path::flatten(&coefficients, places, told.n_columns);
+    let model = LinearModel { coefficients, intercept, index_base: told.index_base };
     if let Some(held_out) = held_out {
-        let named = scores(held_out, &flat, intercept).into_iter();
+        let named = scores(held_out, &model).into_iter();
         metrics.extend(named.map(|(name, score)| (format!("test_{name}"), score)));
     }
-    let mut arrays = vec![
-        ("coefficients".to_owned(), Array::F64(ndarray::Array1::from(flat).into_dyn())),
-        ("intercept".to_owned(), Array::F64(ndarray::arr1(&[intercept]).into_dyn())),
-    ];
-    if params.path.is_some() {
-        arrays.extend(path::arrays(&solutions, places));
-    }
-    Trained {
+    let mut report = Trained {
         objective: mark.objective,
-        clocks: trained.clocks.0,
         load_seconds: told.load_seconds,
-        train_seconds: trained.seconds,
         metrics,
-        config: config(params, lambda, told.common),
-        workers: run::records(&trained.workers),
-        arrays,
-        texts: vec![samples::base_text(told.index_base)],
-        stopped: trained.stopped,
+        ..run::finished(&trained, config(params, lambda, told.common))
+    };
+    model.write(&mut report);
+    if params.path.is_some() {
+        report.arrays.extend(path::arrays(&solutions, places));
     }
+    report
 }
 
 /// R² and root of the mean squared error; labels that are all the same have no R².
-fn scores(held_out: &Samples, coefficients: &[f64], intercept: f64) -> Vec<(&'static str, f64)> {
-    let predicted = samples::scores(&held_out.features, coefficients, intercept);
+fn scores(held_out: &Samples, model: &LinearModel) -> Vec<(&'static str, f64)> {
+    let predicted = model.scores(&held_out.features);
     let n = held_out.labels.len() as f64;
     let mean = held_out.labels.iter().sum::<f64>() / n;
     let squares: f64 = predicted.iter().zip(&held_out.labels).map(|(p, y)| (p - y) * (p - y)).sum();

@@ -85,18 +85,14 @@ impl App for Logistic {
         };
         Ok(Trained {
             objective: fitted.objective,
-            clocks: fitted.trained.clocks.0,
             load_seconds: prepared + more,
-            train_seconds: fitted.trained.seconds,
             metrics,
-            config,
-            workers: run::records(&fitted.trained.workers),
             arrays: vec![
                 ("coefficients".to_owned(), Array::F64(coefficients)),
                 ("intercept".to_owned(), Array::F64(ndarray::Array1::from(fitted.intercepts).into_dyn())),
             ],
             texts: vec![samples::base_text(base), classes.text()],
-            stopped: fitted.trained.stopped,
+            ..run::finished(&fitted.trained, config)
         })
     }
 

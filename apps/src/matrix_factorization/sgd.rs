@@ -45,15 +45,11 @@ pub(super) fn train(request: &Request, watch: &Watch) -> Result<Trained, Error> 
     let rated = Rated::of(&ratings.users, &ratings.items, ratings.user_ids.len());
     Ok(Trained {
         objective: mark.objective,
-        clocks: trained.clocks.0,
         load_seconds,
-        train_seconds: trained.seconds,
         metrics: mark.metrics.into_iter().collect(),
-        config: config(&params, setup.solver.l2(), run::common(consistency, schedule)),
-        workers: run::records(&trained.workers),
         arrays: output::arrays(model, rated),
         texts: output::texts(&ratings),
-        stopped: trained.stopped,
+        ..run::finished(&trained, config(&params, setup.solver.l2(), run::common(consistency, schedule)))
     })
 }
 

@@ -137,7 +137,8 @@ fn an_unknown_option_is_refused_with_the_nearest_known_one() {
             Err(Error::UnknownOption { option, nearest, .. }) => {
                 assert_eq!((option, nearest), (format!("--{known}x"), Some(format!("--{known}"))));
             }
-            other => panic!("{other:?}"),
+            Err(other) => panic!("--{known}x is refused with another sentence: {other}"),
+            Ok(_) => panic!("--{known}x was accepted: begin with run::only_known"),
         }
     });
 }

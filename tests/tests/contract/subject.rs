@@ -16,12 +16,17 @@ use slackline_apps::descent::serial::{Descent, fit};
 pub(crate) struct Subject {
     /// For the log.
     pub(crate) what: &'static str,
+    /// Small data that ships, or is made here.
     data: PathBuf,
+    /// Held-out data; may be the same.
     test: PathBuf,
+    /// A file with the fewest rows that can be trained on.
     one_sample: &'static str,
+    /// Options that make it quick and its objective well defined.
     options: &'static [(&'static str, &'static str)],
     /// Options that make a run too long to end before it is stopped.
     long: &'static [(&'static str, &'static str)],
+    /// The objective by a plain loop, on a request with its `seed` and `options`, such as `parts` (read them from there).
     serial: fn(&Request) -> f64,
     /// How far an objective may be from the serial one, relative to it.
     pub(crate) tolerance: f64,

@@ -52,15 +52,11 @@ pub(crate) fn train(request: &Request, watch: &Watch) -> Result<Trained, Error> 
     output.metrics.insert("tokens_per_second".to_owned(), drawn / trained.seconds.max(1e-9));
     Ok(Trained {
         objective: mark.objective,
-        clocks: trained.clocks.0,
         load_seconds,
-        train_seconds: trained.seconds,
         metrics: output.metrics,
-        config: config(&params, run::common(consistency, schedule)),
-        workers: run::records(&trained.workers),
         arrays: output.arrays,
         texts: output.texts,
-        stopped: trained.stopped,
+        ..run::finished(&trained, config(&params, run::common(consistency, schedule)))
     })
 }
 

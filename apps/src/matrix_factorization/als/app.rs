@@ -52,15 +52,11 @@ pub(in super::super) fn train(request: &Request, watch: &Watch) -> Result<Traine
     }
     Ok(Trained {
         objective: mark.objective,
-        clocks: trained.clocks.0,
         load_seconds,
-        train_seconds: trained.seconds,
         metrics,
-        config: config(&shared.setup, run::common(consistency, schedule)),
-        workers: run::records(&trained.workers),
         arrays: output::arrays(model, rated),
         texts: output::texts(&ratings),
-        stopped: trained.stopped,
+        ..run::finished(&trained, config(&shared.setup, run::common(consistency, schedule)))
     })
 }
 
