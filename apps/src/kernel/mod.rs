@@ -11,6 +11,7 @@ mod gemm;
 pub mod gibbs;
 mod indices;
 pub mod normal;
+pub mod optimizer;
 pub mod scalar;
 pub mod sgd;
 pub mod special;
