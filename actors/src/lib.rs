@@ -91,7 +91,7 @@ pub use scheduler::PriorityQueue;
 pub use scheduler::policy::{Mark, Next, Schedule};
 pub use table::{Block, Table};
 pub use values::{Buffer, Element};
-pub use view::{Delta, View};
+pub use view::{Delta, Tile, View};
 
 /// What an app needs, in one line: `use slackline::prelude::*;`.
 pub mod prelude {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::Array2;
@@ -33,6 +34,17 @@ impl ReadPage {
         }
         rows
     }
+}
+
+/// A page of dense rows in place: which rows and columns of the table it has, and its numbers, row after row.
+#[derive(Debug)]
+pub struct Tile<V> {
+    /// Rows of the table.
+    pub rows: Range<usize>,
+    /// Columns of the table: all, but where rows are so wide that they are cut.
+    pub columns: Range<usize>,
+    /// rows x columns
+    pub values: V,
 }
 
 /// Rows of a shared table, to read.
@@ -78,6 +90,17 @@ impl<T: Element> View<T> {
             }),
         };
         T::peek(&self.pages[place].1).expect("a table is read with its own element type")
+    }
+
+    /// The pages of dense rows that the step reads, where they lie: rows ascending, and of the same rows the columns.
+    ///
+    /// None where the table is told which rows to read and keeps rows whole: those are [`View::gathered`].
+    pub fn tiles(&self) -> impl Iterator<Item = Tile<&[T]>> {
+        self.pages.iter().map(|(page, _)| Tile {
+            rows: self.geometry.rows(*page),
+            columns: self.geometry.columns(*page),
+            values: self.page(*page).dense(),
+        })
     }
 
     /// Numbers in a row.
@@ -176,6 +199,19 @@ impl<T: Element> Delta<T> {
         let (geometry, sparse) = (&self.geometry, self.sparse);
         let fresh = || Content::zero(sparse, geometry.rows(page).len(), geometry.columns(page).len());
         self.pages.entry(page).or_insert_with(fresh)
+    }
+
+    /// Makes the update of every dense page where it will travel, in the order of [`View::tiles`]; numbers are zero at first,
+    /// or what was added so far.
+    ///
+    /// # Panics
+    /// When the table is told which rows to read, or holds sparse rows.
+    pub fn fill(&mut self, mut fill: impl FnMut(Tile<&mut [T]>)) {
+        assert!(self.gathered.is_none(), "this table is updated by row: use `gathered` or `row`");
+        for page in (0..self.geometry.n_pages()).map(PageId::at) {
+            let (rows, columns) = (self.geometry.rows(page), self.geometry.columns(page));
+            fill(Tile { rows, columns, values: self.page(page).dense_mut() });
+        }
     }
 
     /// The update of a dense row that lies in one page, to add to.
@@ -301,6 +337,25 @@ mod tests {
         view.copy_row(1, &mut row);
         assert_eq!(row.to_vec(), values.iter().map(|v| v + 1.0).collect::<Vec<_>>());
         assert_eq!(view.to_array()[[2, 9]], 2.0);
+    }
+
+    #[test]
+    fn pages_are_read_and_written_where_they_lie() {
+        let table = Table::dense("wide", 3, 10).of::<f64>().paged(4);
+        let mut delta = Delta::<f64>::new(TableId(0), &table, None);
+        let number = |row: usize, column: usize| (10 * row + column) as f64;
+        delta.fill(|Tile { rows, columns, values }| {
+            let places = rows.flat_map(|row| columns.clone().map(move |column| (row, column)));
+            values.iter_mut().zip(places).for_each(|(value, (row, column))| *value += number(row, column));
+        });
+        let view = whole(&table, delta);
+        assert_eq!(
+            view.to_array().indexed_iter().find(|((row, column), x)| **x != number(*row, *column)),
+            None
+        );
+        let tiles: Vec<_> = view.tiles().map(|tile| (tile.rows, tile.columns, tile.values[0])).collect();
+        assert_eq!(tiles[1], (0..1, 4..8, 4.0));
+        assert_eq!(tiles.iter().map(|(rows, columns, _)| rows.len() * columns.len()).sum::<usize>(), 30);
     }
 
     #[test]

@@ -11,12 +11,13 @@ use crate::lasso::Lasso;
 use crate::lda::Lda;
 use crate::logistic::Logistic;
 use crate::matrix_factorization::MatrixFactorization;
+use crate::mlp::Mlp;
 use crate::prediction::{Predictions, Question, Wish};
 use crate::{Error, StopSwitch};
 
 /// Every app, in the order `slackline apps` shows them.
 pub fn apps() -> &'static [&'static dyn App] {
-    &[&Lasso, &Logistic, &MatrixFactorization, &Lda, &KMeans]
+    &[&Lasso, &Logistic, &MatrixFactorization, &Lda, &KMeans, &Mlp]
 }
 
 /// The app of this name.

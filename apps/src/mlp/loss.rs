@@ -119,9 +119,8 @@ impl Loss {
                 most + sum.ln() - f64::from(z[class])
             }
             Self::Squared => {
-                let square = |(place, z): (usize, &f32)| {
-                    (f64::from(*z) - f64::from(u8::from(place == class))).powi(2)
-                };
+                let square =
+                    |(place, z): (usize, &f32)| (f64::from(*z) - f64::from(u8::from(place == class))).powi(2);
                 0.5 * z.iter().enumerate().map(square).sum::<f64>()
             }
         }

@@ -33,6 +33,14 @@ pub struct Layer<'a> {
     pub bias: Vec<f32>,
 }
 
+impl<'a> Layer<'a> {
+    /// A layer whose weights lie in one piece.
+    pub fn whole(weights: ArrayView2<'a, f32>, bias: Vec<f32>) -> Self {
+        let (rows, columns) = (0..weights.nrows(), 0..weights.ncols());
+        Self { tiles: vec![Tile { rows, columns, weights }], bias }
+    }
+}
+
 /// What back-propagation has found for one layer: with errors `e` (rows of the batch x outputs), the gradients of the mean
 /// loss are `eᵀ · inputs` and the column sums of `e`.
 #[derive(Debug)]
@@ -88,7 +96,8 @@ pub struct Room {
 impl Room {
     /// Room for so many rows.
     pub fn new(net: &Net, rows: usize) -> Self {
-        let room = |sizes: &[usize]| sizes.iter().map(|size| Array2::zeros((rows, *size))).collect::<Vec<_>>();
+        let room =
+            |sizes: &[usize]| sizes.iter().map(|size| Array2::zeros((rows, *size))).collect::<Vec<_>>();
         let hidden = &net.sizes[1..net.sizes.len() - 1];
         Self {
             inputs: Array2::zeros((rows, net.sizes[0])),
@@ -156,7 +165,13 @@ impl Net {
     }
 
     /// Outputs of every layer; hidden units are left out where there is a generator.
-    fn ahead(&self, layers: &[Layer<'_>], room: &mut Room, n: usize, mut rng: Option<&mut Xoshiro256PlusPlus>) {
+    fn ahead(
+        &self,
+        layers: &[Layer<'_>],
+        room: &mut Room,
+        n: usize,
+        mut rng: Option<&mut Xoshiro256PlusPlus>,
+    ) {
         for (number, layer) in layers.iter().enumerate() {
             let (before, after) = room.outputs.split_at_mut(number);
             let inputs = before.last().unwrap_or(&room.inputs).slice(s![..n, ..]);
@@ -184,7 +199,12 @@ impl Net {
     }
 
     /// What comes back to a hidden layer's outputs becomes what comes back to its sums.
-    fn through(&self, outputs: ArrayView2<'_, f32>, kept: Option<ArrayView2<'_, f32>>, errors: ArrayViewMut2<'_, f32>) {
+    fn through(
+        &self,
+        outputs: ArrayView2<'_, f32>,
+        kept: Option<ArrayView2<'_, f32>>,
+        errors: ArrayViewMut2<'_, f32>,
+    ) {
         let errors = errors.into_slice().expect("rows of a whole array lie one after the other");
         let outputs = outputs.to_slice().expect("as the errors");
         let Some(kept) = kept else { return self.activation.back(outputs, errors) };

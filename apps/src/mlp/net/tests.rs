@@ -31,7 +31,8 @@ impl Plain<'_> {
 
     fn outputs(&self, row: usize, mut x: Vec<f64>) -> Vec<f64> {
         for (number, (weights, bias)) in self.layers.iter().enumerate() {
-            let sum = |k: usize| bias[k] + x.iter().enumerate().map(|(j, x)| weights[[k, j]] * x).sum::<f64>();
+            let sum =
+                |k: usize| bias[k] + x.iter().enumerate().map(|(j, x)| weights[[k, j]] * x).sum::<f64>();
             let z: Vec<f64> = (0..bias.len()).map(sum).collect();
             if number + 1 == self.layers.len() {
                 return z;
@@ -98,7 +99,11 @@ fn check(net: &Net, targets: Targets<'_>, tiles: (usize, usize)) {
     let double = |x: &Array2<f32>| x.mapv(f64::from);
     let mut plain = Plain {
         net,
-        layers: weights.iter().zip(&biases).map(|(w, b)| (double(w), b.iter().map(|x| f64::from(*x)).collect())).collect(),
+        layers: weights
+            .iter()
+            .zip(&biases)
+            .map(|(w, b)| (double(w), b.iter().map(|x| f64::from(*x)).collect()))
+            .collect(),
         kept: room.kept.iter().map(double).collect(),
     };
     let inputs = double(&inputs);

@@ -32,9 +32,7 @@ impl Rates {
         let rate = match self.course {
             Course::Constant => self.first,
             Course::Decay(factor) => self.first * factor.powf(before / self.pass as f64),
-            Course::Cosine => {
-                self.first * 0.5 * (1.0 + (std::f64::consts::PI * before / all as f64).cos())
-            }
+            Course::Cosine => self.first * 0.5 * (1.0 + (std::f64::consts::PI * before / all as f64).cos()),
         };
         rate as f32
     }
