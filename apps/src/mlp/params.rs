@@ -12,7 +12,7 @@ use crate::run::refuse;
 
 /// What `slackline train mlp` can be told.
 pub const OPTIONS: &[OptionSpec] = &[
-    option("layers", "N,N,…", "128", "hidden units of each layer, 1 or more each; none: a linear model"),
+    option("layers", "N,N,…", "256,128", "hidden units of each layer, 1 or more each; none: a linear model"),
     option("epochs", "N", "10", "passes over the rows, 1 or more"),
     option("batch", "N", "128", "rows of a step, 1 or more; in place of --parts"),
     option("parts", "N", "rows / batch", "steps of a pass, 1 or more; in place of --batch"),
@@ -24,7 +24,7 @@ pub const OPTIONS: &[OptionSpec] = &[
         "the first rate, more than 0; with W workers each gradient of a batch is a step of its own at this rate",
     ),
     option("momentum", "X", "0", "of sgd: what stays of the last step, from 0 to less than 1"),
-    option("step", "constant|decay|cosine", "constant", "how the rate goes on: half a cosine ends at 0"),
+    option("step", "cosine|constant|decay", "cosine", "how the rate goes on: half a cosine ends at 0"),
     option(
         "step-decay",
         "X",
@@ -227,7 +227,7 @@ fn one_of<T: Copy>(options: Options<'_>, name: &str, words: &[(&str, T)]) -> Res
 }
 
 fn layers(text: Option<&str>) -> Result<Vec<usize>, Error> {
-    let Some(text) = text else { return Ok(vec![128]) };
+    let Some(text) = text else { return Ok(vec![256, 128]) };
     if text == "none" {
         return Ok(Vec::new());
     }
@@ -250,7 +250,7 @@ fn course(options: Options<'_>) -> Result<Course, Error> {
     let factor = options
         .given("step-decay", "a number more than 0, at most 1", |x: &f64| *x > 0.0 && *x <= 1.0)?
         .unwrap_or(0.9);
-    let all = [("constant", Course::Constant), ("decay", Course::Decay(factor)), ("cosine", Course::Cosine)];
+    let all = [("cosine", Course::Cosine), ("constant", Course::Constant), ("decay", Course::Decay(factor))];
     one_of(options, "step", &all)
 }
 
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn what_is_not_given_has_its_default() {
         let params = parse(&[]).unwrap();
-        assert_eq!((params.layers, params.optimizer, params.rate), (vec![128], Optimizer::Adam, 0.001));
+        assert_eq!((params.layers, params.optimizer, params.rate), (vec![256, 128], Optimizer::Adam, 0.001));
         let params = parse(&[("optimizer", "sgd"), ("momentum", "0.9"), ("targets", "numbers")]).unwrap();
         assert!((params.rate - 0.01).abs() < 1e-6 && params.loss == Loss::Squared, "{params:?}");
         assert_eq!(parse(&[("layers", "512, 256")]).unwrap().layers, [512, 256]);

@@ -42,7 +42,7 @@ pub(super) fn start(net: &Net, seed: u64, layer: usize, row: usize, values: &mut
 }
 
 /// Numbers in a page of a layer with so many inputs.
-fn page(inputs: usize) -> usize {
+pub(super) fn page(inputs: usize) -> usize {
     (PAGE_ROWS * inputs).min((PAGE_NUMBERS / inputs * inputs).max(PAGE_NUMBERS.min(inputs)))
 }
 
