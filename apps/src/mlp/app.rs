@@ -165,6 +165,11 @@ impl Reading {
             Some("1") => IndexBase::One,
             Some(other) => return Err(refuse("index-base", other, "auto, 0 or 1")),
         };
+        for name in ["labels", "test-labels"] {
+            if let Some(text) = options.text(name).filter(|text| !Path::new(text).is_file()) {
+                return Err(refuse(name, text, "a file that exists"));
+            }
+        }
         let labels = options.text("labels").map(Path::new);
         let parts = find_parts(&request.data, labels, request.test.as_deref())?;
         let test_labels = options.text("test-labels");
