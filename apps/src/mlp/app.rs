@@ -52,7 +52,7 @@ impl App for Mlp {
         let settings = params.settings().into_iter().chain(reading.settings());
         let origin = origin.settle((self.name(), consistency), request, settings)?;
         let begun = Instant::now();
-        let (problem, of_model) = reading.read(params.clone(), request.seed, watch)?;
+        let (problem, of_model) = reading.read(&params, request.seed, watch)?;
         let problem = Arc::new(problem);
         let n_parts = 2 * request.workers.max(1);
         let load_seconds = begun.elapsed().as_secs_f64();
@@ -198,7 +198,7 @@ impl Reading {
     }
 
     /// The rows of the run, and the model without its weights.
-    fn read(self, params: Params, seed: u64, watch: &Watch) -> Result<(Problem, Model), Error> {
+    fn read(self, params: &Params, seed: u64, watch: &Watch) -> Result<(Problem, Model), Error> {
         let train = read_points(&self.data, &self.options, &watch.tell)?;
         let (n_columns, unit) = (train.features.n_columns(), train.unit);
         let classes = match &train.labels {

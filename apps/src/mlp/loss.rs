@@ -70,7 +70,7 @@ impl Loss {
     /// # Panics
     /// When numbers are to be had with softmax, or there are not as many targets as rows.
     pub fn back(self, mut outputs: ArrayViewMut2<'_, f32>, targets: Targets<'_>) -> Score {
-        let score = self.score(outputs.view(), targets);
+        let score = self.score(&outputs.view(), targets);
         let share = 1.0 / outputs.nrows().max(1) as f32;
         for (row, mut z) in outputs.outer_iter_mut().enumerate() {
             let z = z.as_slice_mut().expect("outputs of a row lie one after the other");
@@ -90,7 +90,7 @@ impl Loss {
     ///
     /// # Panics
     /// As [`Loss::back`].
-    pub fn score(self, outputs: ArrayView2<'_, f32>, targets: Targets<'_>) -> Score {
+    pub fn score(self, outputs: &ArrayView2<'_, f32>, targets: Targets<'_>) -> Score {
         assert_eq!(outputs.nrows(), targets.len(), "a target for every row");
         let mut score = Score { rows: outputs.nrows() as f64, ..Score::default() };
         for (row, z) in outputs.outer_iter().enumerate() {
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn cross_entropy_is_minus_the_logarithm_of_the_probability_whatever_the_size_of_outputs() {
         let z = arr2(&[[1000.0, 1000.0, 1000.0 + 2.0f32.ln()], [0.0, 0.0, -2000.0]]);
-        let score = Loss::Softmax.score(z.view(), Targets::Classes(&[2, 0]));
+        let score = Loss::Softmax.score(&z.view(), Targets::Classes(&[2, 0]));
         assert!((score.loss - 2.0 * 2.0f64.ln()).abs() < 1e-4, "{score:?}");
         assert_eq!((score.hits, score.rows), (2.0, 2.0));
     }

@@ -161,7 +161,7 @@ impl Model {
 
     /// Outputs of some rows.
     fn outputs(&self, features: &Features, rows: &[u32], room: &mut Room) -> Array2<f32> {
-        let layers = self.layers.iter().map(|(weights, bias)| Layer::whole(weights.view(), bias.clone()));
+        let layers = self.layers.iter().map(|(weights, bias)| Layer::whole(weights, bias.clone()));
         let to = room.inputs.slice_mut(s![..rows.len(), ..]);
         features.gather(rows, to.into_slice().expect("rows of a whole array lie one after the other"));
         self.net.forward(&layers.collect::<Vec<_>>(), room, rows.len()).to_owned()
@@ -178,11 +178,11 @@ impl Model {
             score += match &labels {
                 Labels::Classes { of, .. } => {
                     let of: Vec<u32> = rows.iter().map(|row| of[*row as usize]).collect();
-                    self.net.loss.score(outputs.view(), Targets::Classes(&of))
+                    self.net.loss.score(&outputs.view(), Targets::Classes(&of))
                 }
                 Labels::Numbers(of) => {
                     let of: Vec<f32> = rows.iter().map(|row| of[*row as usize]).collect();
-                    self.net.loss.score(outputs.view(), Targets::Numbers(&of))
+                    self.net.loss.score(&outputs.view(), Targets::Numbers(&of))
                 }
             };
         }

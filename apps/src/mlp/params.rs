@@ -20,7 +20,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     option(
         "rate",
         "X",
-        "0.001; adagrad and adarevision 0.01; sgd 0.1 x (1 - momentum)",
+        "0.001; adagrad 0.01; adarevision 0.3; sgd 0.1 x (1 - momentum)",
         "the first rate, more than 0; with W workers each gradient of a batch is a step of its own at this rate",
     ),
     option("momentum", "X", "0", "of sgd: what stays of the last step, from 0 to less than 1"),

@@ -177,7 +177,7 @@ impl Problem {
             for numbers in numbers.chunks(room.n_rows()) {
                 rows.inputs(numbers, room.inputs.slice_mut(s![..numbers.len(), ..]));
                 let outputs = self.net.forward(layers, room, numbers.len());
-                sum += self.net.loss.score(outputs, wanted.of(&rows.labels, numbers));
+                sum += self.net.loss.score(&outputs, wanted.of(&rows.labels, numbers));
             }
             sum
         };

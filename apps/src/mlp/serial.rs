@@ -103,7 +103,7 @@ impl<'a> Serial<'a> {
 
 /// Layers as a step reads them.
 fn of(layers: &[Own]) -> Vec<Layer<'_>> {
-    layers.iter().map(|own| Layer::whole(own.weights.view(), own.bias.clone())).collect()
+    layers.iter().map(|own| Layer::whole(&own.weights, own.bias.clone())).collect()
 }
 
 /// `decay/2 Σ |W|²`

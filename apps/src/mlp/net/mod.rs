@@ -35,9 +35,9 @@ pub struct Layer<'a> {
 
 impl<'a> Layer<'a> {
     /// A layer whose weights lie in one piece.
-    pub fn whole(weights: ArrayView2<'a, f32>, bias: Vec<f32>) -> Self {
+    pub fn whole(weights: &'a Array2<f32>, bias: Vec<f32>) -> Self {
         let (rows, columns) = (0..weights.nrows(), 0..weights.ncols());
-        Self { tiles: vec![Tile { rows, columns, weights }], bias }
+        Self { tiles: vec![Tile { rows, columns, weights: weights.view() }], bias }
     }
 }
 
@@ -158,7 +158,7 @@ impl Net {
                     gemm(1.0, errors, tile.weights, beta, back.slice_mut(s![.., tile.columns.clone()]));
                 }
                 let kept = room.kept.get(number - 1).map(|kept| kept.slice(s![..n, ..]));
-                self.through(inputs, kept, back);
+                self.through(&inputs, kept, back);
             }
         }
         score
@@ -201,7 +201,7 @@ impl Net {
     /// What comes back to a hidden layer's outputs becomes what comes back to its sums.
     fn through(
         &self,
-        outputs: ArrayView2<'_, f32>,
+        outputs: &ArrayView2<'_, f32>,
         kept: Option<ArrayView2<'_, f32>>,
         errors: ArrayViewMut2<'_, f32>,
     ) {

@@ -113,8 +113,8 @@ fn check(net: &Net, targets: Targets<'_>, tiles: (usize, usize)) {
     let near = |found: f32, expected: f64, what: &str| {
         assert!((f64::from(found) - expected).abs() < 1e-5, "{what}: {found}, expected {expected}");
     };
-    for number in 0..net.n_layers() {
-        for ((k, j), gradient) in found[number].0.indexed_iter() {
+    for (number, (of_weights, of_bias)) in found.iter().enumerate() {
+        for ((k, j), gradient) in of_weights.indexed_iter() {
             let mut at = |by: f64| {
                 plain.layers[number].0[[k, j]] += by;
                 let loss = plain.mean_loss(&inputs, &targets);
@@ -123,7 +123,7 @@ fn check(net: &Net, targets: Targets<'_>, tiles: (usize, usize)) {
             };
             near(*gradient, (at(H) - at(-H)) / (2.0 * H), &format!("weight {k}, {j} of layer {number}"));
         }
-        for (k, gradient) in found[number].1.iter().enumerate() {
+        for (k, gradient) in of_bias.iter().enumerate() {
             let mut at = |by: f64| {
                 plain.layers[number].1[k] += by;
                 let loss = plain.mean_loss(&inputs, &targets);

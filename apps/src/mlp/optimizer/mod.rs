@@ -67,7 +67,7 @@ impl Optimizer {
             Self::Sgd { momentum } => 0.1 * f64::from(1.0 - momentum),
             Self::AdaGrad => 0.01,
             Self::Adam => 0.001,
-            Self::AdaRevision => 0.01,
+            Self::AdaRevision => 0.3,
         }
     }
 
@@ -95,8 +95,7 @@ impl Optimizer {
         (weights, gradient): (&mut [f32], &[f32]),
         kept: &mut [f32],
         since: &[&[f32]],
-        step: u64,
-        pace: Pace,
+        (step, pace): (u64, Pace),
     ) {
         let n = weights.len();
         assert!(gradient.len() == n && kept.len() == self.n_kept(n), "a gradient is as long as its weights");

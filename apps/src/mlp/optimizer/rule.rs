@@ -26,7 +26,7 @@ impl Fold {
         let step = steps.to_bits().saturating_add(1).min(f32::MAX.to_bits());
         *steps = f32::from_bits(step);
         let pace = Pace { rate: self.rates.at(u64::from(step)), decay: self.decay };
-        self.optimizer.fold((weights, gradient), kept, since, u64::from(step), pace);
+        self.optimizer.fold((weights, gradient), kept, since, (u64::from(step), pace));
     }
 }
 

@@ -6,7 +6,7 @@ const PACE: Pace = Pace { rate: 0.1, decay: 0.0 };
 fn after(optimizer: Optimizer, gradients: &[f32], pace: Pace) -> f32 {
     let (mut weights, mut kept) = (vec![1.0; 37], vec![0.0; optimizer.n_kept(37)]);
     for (step, gradient) in gradients.iter().enumerate() {
-        optimizer.fold((&mut weights, &[*gradient; 37]), &mut kept, &[], step as u64 + 1, pace);
+        optimizer.fold((&mut weights, &[*gradient; 37]), &mut kept, &[], (step as u64 + 1, pace));
     }
     assert!(weights.iter().all(|weight| *weight == weights[0]), "every lane does the same");
     weights[0]
@@ -79,7 +79,7 @@ fn adarevision_follows_the_algorithm_of_its_paper_for_late_gradients() {
     let mut folded: Vec<[f32; 1]> = Vec::new();
     for (step, (gradient, read)) in late.into_iter().enumerate() {
         let since: Vec<&[f32]> = folded[read..].iter().map(|gradient| &gradient[..]).collect();
-        optimizer.fold((&mut weights, &[gradient]), &mut kept, &since, step as u64 + 1, PACE);
+        optimizer.fold((&mut weights, &[gradient]), &mut kept, &since, (step as u64 + 1, PACE));
         paper.fold(f64::from(gradient), folded[..read].iter().map(|g| f64::from(g[0])).sum());
         folded.push([gradient]);
         near(weights[0], paper.w);
