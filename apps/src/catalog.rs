@@ -11,13 +11,14 @@ use crate::lasso::Lasso;
 use crate::lda::Lda;
 use crate::logistic::Logistic;
 use crate::matrix_factorization::MatrixFactorization;
+use crate::metric_learning::MetricLearning;
 use crate::mlp::Mlp;
 use crate::prediction::{Predictions, Question, Wish};
 use crate::{Error, StopSwitch};
 
 /// Every app, in the order `slackline apps` shows them.
 pub fn apps() -> &'static [&'static dyn App] {
-    &[&Lasso, &Logistic, &MatrixFactorization, &Lda, &KMeans, &Mlp]
+    &[&Lasso, &Logistic, &MatrixFactorization, &Lda, &KMeans, &Mlp, &MetricLearning]
 }
 
 /// The app of this name.

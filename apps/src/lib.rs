@@ -12,6 +12,7 @@ pub mod lda;
 pub mod linear;
 pub mod logistic;
 pub mod matrix_factorization;
+pub mod metric_learning;
 pub mod mlp;
 mod nearest;
 pub mod options;

@@ -1,6 +1,6 @@
 //! What the apps that learn from points share: the options that say how to read them, kept with the model.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::catalog::{OptionSpec, Request};
@@ -37,13 +37,11 @@ pub fn reading(request: &Request, wanted: Wanted, default: LabelColumn) -> Resul
         Some(column) => column.parse().unwrap_or_default(),
         None => default,
     };
-    Ok(PointsOptions {
-        labels: options.text("labels").map(Into::into),
-        wanted,
-        index_base,
-        label_column,
-        ..PointsOptions::default()
-    })
+    let labels = options.text("labels").map(PathBuf::from);
+    if let Some(path) = labels.as_ref().filter(|path| !path.is_file()) {
+        return Err(refuse("labels", &path.display().to_string(), "a file that exists"));
+    }
+    Ok(PointsOptions { labels, wanted, index_base, label_column, ..PointsOptions::default() })
 }
 
 /// How to read rows as those of `points`, which were read with `options`: held-out ones, or new ones that may have no labels.

@@ -7,6 +7,7 @@
 //! | UCI bag of words, LDA-C, libsvm counts, MatrixMarket, plain text | [`corpus`]: documents as counts of words |
 //! | `user item` text, with or without ratings | [`read_pairs`]: what to predict |
 //! | IDX, CSV, libsvm, MatrixMarket, NumPy arrays | [`points`]: rows in single precision, dense or sparse |
+//! | `row row same` text | [`read_row_pairs`]: pairs of rows that are similar or not |
 //! | NumPy arrays | [`npy`] |
 //! | lists of names, a line each | [`text`] |
 //!
@@ -39,6 +40,7 @@ pub mod npy;
 mod pipeline;
 pub mod points;
 mod ratings;
+mod row_pairs;
 mod rows;
 mod scan;
 mod source;
@@ -50,6 +52,7 @@ pub use ids::Ids;
 pub use ratings::{
     HeldOutRatings, Pairs, RatingFacts, Ratings, Separator, read_pairs, read_ratings, read_ratings_with,
 };
+pub use row_pairs::read_row_pairs;
 
 #[cfg(test)]
 mod tests;

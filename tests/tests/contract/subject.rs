@@ -1,6 +1,7 @@
 //! What each app is tested on: small shipped data, the objective of its serial reference, and how near is near.
 
 mod clusters;
+mod metric;
 mod nets;
 
 use std::collections::BTreeSet;
@@ -47,6 +48,7 @@ pub(crate) fn of(app: &str) -> Vec<Subject> {
         "mf" => vec![mf(), mf_by_least_squares(), mf_of_choices()],
         "lda" => vec![topics(), topics_by_inference()],
         "kmeans" => vec![clusters::by_all_rows(), clusters::by_batches()],
+        "dml" => vec![metric::from_labels()],
         "mlp" => vec![nets::digits()],
         other => panic!("{other} is in the catalog and not in the contract: say here what it is tested on"),
     }
