@@ -286,3 +286,14 @@ fn an_audited_run_is_proved_and_a_torn_record_is_refused_by_name() {
     let (code, said) = failure(&slackline(&format!("audit {out}")));
     assert!(code == 1 && said.contains("run.audit: is torn"), "{said}");
 }
+
+#[test]
+fn a_directory_is_data_where_it_holds_images_and_refused_where_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("train kmeans --clusters 1 --data {}", folder.path().display());
+    assert!(stderr(&slackline(&line)).contains("a directory without train-images…, expected a file"));
+    let two_images = [0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 1, 3, 5];
+    fs::write(folder.path().join("train-images-idx3-ubyte"), two_images).unwrap();
+    let output = slackline(&line);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}

@@ -37,7 +37,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     OptionSpec {
         name: "lambda",
         value: "X",
-        default: "30",
+        default: "60",
         help: "weight of dissimilar pairs, more than 0; more makes better neighbours, less better pairs",
     },
     OptionSpec {
@@ -133,7 +133,7 @@ impl Params {
             pairs: file("pairs"),
             test_pairs: file("test-pairs"),
             n_pairs: at_least_two("n-pairs", 200_000)?,
-            lambda: options.positive("lambda")?.unwrap_or(30.0),
+            lambda: options.positive("lambda")?.unwrap_or(60.0),
             margin: options.positive("margin")?.unwrap_or(1.0),
             epochs: options.count("epochs")?.unwrap_or(5),
             batch: at_least_two("batch", 1000)?,
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn what_is_not_given_has_its_default() {
         let params = Params::parse(&Request::on("x")).unwrap();
-        assert_eq!((params.lambda, params.margin, params.epochs, params.batch), (30.0, 1.0, 5, 1000));
+        assert_eq!((params.lambda, params.margin, params.epochs, params.batch), (60.0, 1.0, 5, 1000));
         assert_eq!((params.rank_of(784).unwrap(), params.rank_of(10).unwrap()), (64, 10));
         assert_eq!((params.n_parts(2_001), params.n_parts(0)), (3, 1));
     }

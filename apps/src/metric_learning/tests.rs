@@ -154,7 +154,8 @@ fn drawn_pairs_are_what_they_say() {
 }
 
 fn request() -> Request {
-    Request::on("unread").with("rank", 2).with("batch", 60).with("n-pairs", 1_200).with("epochs", 8)
+    let request = Request::on("unread").with("rank", 2).with("batch", 60).with("n-pairs", 1_200);
+    request.with("epochs", 8).with("lambda", 5)
 }
 
 #[test]

@@ -174,12 +174,12 @@ pub(crate) fn clear_audit(settings: &Settings, node: Option<&str>) -> Result<(),
     audit::clear(directory, node).map_err(|error| Error::Audit(error.to_string()))
 }
 
-/// A data file that is not there is refused before anything else happens.
+/// A data file that is not there, or a directory that is none of data, is refused before anything else happens.
 pub(crate) fn check_readable(path: &Path) -> Result<(), Error> {
     let refuse = |source| slackline_apps::Error::File { path: path.to_path_buf(), source };
     let file = std::fs::File::open(path).map_err(refuse)?;
     if file.metadata().map_err(refuse)?.is_dir() {
-        Err(refuse(std::io::ErrorKind::IsADirectory.into()))?;
+        slackline_apps::data::points::find_parts(path, None, None)?;
     }
     Ok(())
 }
