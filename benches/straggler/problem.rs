@@ -60,6 +60,12 @@ fn dot(x: &[f64], w: &[f64]) -> f64 {
     x.iter().zip(w).map(|(x, w)| x * w).sum()
 }
 
+/// Waits for as long as the step takes.
+pub(crate) fn pace(step: &Step) {
+    let slow = step.rng().random::<f64>() < 0.1;
+    std::thread::sleep(if slow { 5 * STEP } else { STEP });
+}
+
 /// The app.
 pub(crate) struct Worker(pub(crate) Arc<Problem>);
 
@@ -70,8 +76,7 @@ impl Actor for Worker {
 impl Handler<Step> for Worker {
     type Result = Outcome;
     fn handle(&mut self, mut step: Step, _: &mut Self::Context) -> Outcome {
-        let slow = step.rng().random::<f64>() < 0.1;
-        std::thread::sleep(if slow { 5 * STEP } else { STEP });
+        pace(&step);
         let first = step.part().index() * SAMPLES;
         let w = step.read::<f64>("w");
         let mut delta = step.delta::<f64>("w");

@@ -9,8 +9,8 @@ use super::net::Room;
 use super::problem::{Problem, Wanted};
 use super::tables::{self, Reading, bias_name, weights_name};
 
-/// The app of one worker.
-pub(super) struct Learner {
+/// The app of one worker: its steps, for an actor of one's own that wraps them, too.
+pub struct Learner {
     problem: Arc<Problem>,
     /// Into how many parts an evaluation is cut.
     n_parts: usize,
@@ -21,9 +21,18 @@ pub(super) struct Learner {
 }
 
 impl Learner {
-    pub(super) fn new(problem: Arc<Problem>, n_parts: usize) -> Self {
+    /// An app that works on `problem`; its evaluations are cut into `n_parts`.
+    pub fn new(problem: Arc<Problem>, n_parts: usize) -> Self {
         let room = problem.room();
         Self { problem, n_parts, room, wanted: Wanted::default(), order: None }
+    }
+
+    /// A step of training or evaluation.
+    pub fn step(&mut self, step: Step) -> Outcome {
+        match step.phase() {
+            Phase::Train => self.train(step),
+            Phase::Evaluate => self.score(step),
+        }
     }
 
     /// The gradients of one batch, each sent as soon as it is known.
@@ -83,9 +92,6 @@ impl Actor for Learner {
 impl Handler<Step> for Learner {
     type Result = Outcome;
     fn handle(&mut self, step: Step, _: &mut Self::Context) -> Outcome {
-        match step.phase() {
-            Phase::Train => self.train(step),
-            Phase::Evaluate => self.score(step),
-        }
+        self.step(step)
     }
 }

@@ -74,15 +74,11 @@ impl App for Mlp {
         config.extend(params.config().into_iter().map(|(name, value)| (name.to_owned(), value)));
         Ok(Trained {
             objective: mark.objective,
-            clocks: trained.clocks.0,
             load_seconds,
-            train_seconds: trained.seconds,
             metrics,
-            config,
-            workers: run::records(&trained.workers),
             arrays: model.arrays(),
             texts: model.texts(),
-            stopped: trained.stopped,
+            ..run::finished(&trained, config)
         })
     }
 

@@ -50,7 +50,9 @@ pub mod problem;
 pub mod serial;
 mod tables;
 
+pub use actor::Learner;
 pub use app::Mlp;
+pub use tables::tables;
 
 #[cfg(test)]
 mod tests;

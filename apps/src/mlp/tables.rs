@@ -46,8 +46,8 @@ pub(super) fn page(inputs: usize) -> usize {
     (PAGE_ROWS * inputs).min((PAGE_NUMBERS / inputs * inputs).max(PAGE_NUMBERS.min(inputs)))
 }
 
-/// All tables.
-pub(super) fn tables(problem: &Arc<Problem>) -> Vec<Table> {
+/// The tables of a run.
+pub fn tables(problem: &Arc<Problem>) -> Vec<Table> {
     let net = &problem.net;
     let mut tables = Vec::new();
     for (layer, pair) in net.sizes.windows(2).enumerate() {
