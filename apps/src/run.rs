@@ -10,6 +10,7 @@ use std::sync::mpsc;
 use serde_json::{Map, Value, json};
 use slackline::monitor::{Resumed, Written};
 use slackline::scheduler::WorkerRecord;
+use slackline::scheduler::policy::{Fixed, Schedule, Shuffled};
 use slackline::{App, Consistency, Event, Job, RunError, WorkerId};
 
 pub use self::origin::Origin;
@@ -137,6 +138,24 @@ pub fn schedule<'a>(request: &'a Request, of: &[&'a str]) -> Result<&'a str, Err
         Some(name) if of.contains(&name) => Ok(name),
         Some(name) => Err(refuse("schedule", name, &of.join(" or "))),
     }
+}
+
+/// The schedule of an app that passes over parts, in a fresh random order (`shuffled`, its own) or always the same (`fixed`);
+/// and its name.
+///
+/// # Errors
+/// [`Error::Option`] when another is asked for.
+pub fn passes(
+    request: &Request,
+    n_parts: usize,
+    n_passes: usize,
+) -> Result<(&str, Box<dyn Schedule>), Error> {
+    let name = schedule(request, &["shuffled", "fixed"])?;
+    let n_passes = n_passes as u64;
+    Ok(match name {
+        "fixed" => (name, Box::new(Fixed::new(n_parts, n_passes))),
+        _ => (name, Box::new(Shuffled::new(n_parts, n_passes, request.seed))),
+    })
 }
 
 /// Refuses an option that the app does not have.

@@ -95,18 +95,15 @@ impl App for Perceptron {
         let options = Options(&request.options);
         let (epochs, parts) = (options.count("epochs")?.unwrap_or(10), options.count("parts")?.unwrap_or(16));
         let consistency = run::consistency(request, Consistency::Ssp(1))?;
-        let schedule = run::schedule(request, &["shuffled", "fixed"])?;
+        let (schedule, passes) = run::passes(request, parts, epochs)?;
         let settings = samples::settings(request).into_iter().chain([("parts", parts.to_string())]);
         let origin = origin.settle((self.name(), consistency), request, settings)?;
         let samples = Arc::new(samples::read(request, watch)?);
         let p = samples.features.cols();
 
         let job = run::job(self.name(), request, consistency, origin)
-            .table(Table::dense("weights", 1, p + 1).of::<f64>());
-        let job = match schedule {
-            "fixed" => job.schedule(Fixed::new(parts, epochs as u64)),
-            _ => job.schedule(Shuffled::new(parts, epochs as u64, request.seed)),
-        };
+            .table(Table::dense("weights", 1, p + 1).of::<f64>())
+            .schedule(passes);
         let learner = Arc::clone(&samples);
         let run = run::run(job, watch, move |_| Learner { samples: Arc::clone(&learner), parts })?;
 

@@ -54,11 +54,7 @@ pub(super) fn train(problem: Problem<'_>) -> Result<(Fitted, f64), Error> {
     let prepared = begun.elapsed().as_secs_f64();
 
     let n_parts = setup.batches.len();
-    let passes = params.epochs as u64;
-    let inner: Box<dyn Schedule> = match schedule {
-        "fixed" => Box::new(Fixed::new(n_parts, passes)),
-        _ => Box::new(Shuffled::new(n_parts, passes, request.seed)),
-    };
+    let (_, inner) = run::passes(request, n_parts, params.epochs)?;
     let measure =
         move |cost: f64, sums: &[f64]| (cost, vec![("accuracy".to_owned(), sums[0] / n_samples as f64)]);
     let readers = Arc::clone(&setup);
