@@ -19,7 +19,7 @@
 //! let mushrooms = read_points(path, &options, &|_news| {})?;
 //! assert_eq!((mushrooms.features.n_rows(), mushrooms.features.n_columns()), (1_611, 126));
 //! let Some(Labels::Classes { names, of }) = mushrooms.labels else { panic!("these have classes") };
-//! assert_eq!((names, of.len()), (vec!["0".to_owned(), "1".to_owned()], 1_611));
+//! assert_eq!((names, of.len()), (vec!["-1".to_owned(), "1".to_owned()], 1_611));
 //! # Ok::<(), slackline_apps::Error>(())
 //! ```
 
